@@ -1,0 +1,1 @@
+//! OpenAI request and response shapes, parsed and bounded, errors in its envelope.

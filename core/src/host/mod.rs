@@ -1,0 +1,1 @@
+//! What machine this is: facts parsed from what probes returned.

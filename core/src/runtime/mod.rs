@@ -1,0 +1,1 @@
+//! Which runtime serves a model, and where its worker is.

@@ -1,0 +1,1 @@
+//! What to do about a worker process: spawn, handshake, load, restart, drain.

@@ -1,0 +1,154 @@
+//! What either side says. A worker's life: `Hello` both ways, `Load`, progress, `Loaded`, then jobs.
+
+use super::{Submit, TokenLogprob};
+use crate::capability::Record;
+use crate::refusal::Refusal;
+use crate::sched::{Engine, Finish, JobId, Token, Usage};
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// What to load and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadSpec {
+    /// Path of the model file or directory.
+    pub model: String,
+    /// Lanes wanted (`--max-batch`).
+    pub max_batch: u32,
+    /// Tokens one sequence must hold (`--max-context`); `None` lets the runtime size it.
+    pub max_context: Option<u32>,
+}
+
+/// Daemon to worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToWorker {
+    /// First frame.
+    Hello {
+        /// The daemon's [`PROTOCOL`](super::PROTOCOL).
+        protocol: u32,
+    },
+    /// Load a model; once, after the hellos.
+    Load(LoadSpec),
+    /// Run a job.
+    Submit(Submit),
+    /// Give up a job. Unknown ids are ignored: the job may just have ended.
+    Cancel {
+        /// Which.
+        id: JobId,
+    },
+    /// Are you there? Answered by `Pong` with the same number.
+    Ping {
+        /// The daemon's number for it.
+        n: u64,
+    },
+    /// Take no new jobs, finish the running ones, then exit 0.
+    Drain,
+}
+
+/// One job's share of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobUpdate {
+    /// Which job.
+    pub id: JobId,
+    /// Tokens generated since the last update; the daemon keeps them for a continuation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<Token>,
+    /// Text that is ready for the client: whole characters, nothing a stop string may still take.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// One entry a token whose text is in `text` or was given up, where the job asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub logprobs: Vec<TokenLogprob>,
+}
+
+/// A model is loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// What it can do.
+    pub record: Record,
+    /// How it is run.
+    pub engine: Engine,
+    /// Runtime build and device in words, for the log: `llama.cpp b11284, cpu (AVX2), 8 threads`.
+    pub description: String,
+    /// Vocabulary size; token ids lie below it.
+    pub vocab: u32,
+    /// Whether the model has a chat template.
+    pub chat: bool,
+}
+
+/// What the worker is doing, for `/metrics` and the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stats {
+    /// Jobs without a lane.
+    pub waiting: u32,
+    /// Jobs with a lane.
+    pub running: u32,
+    /// Cells in use, kept prefixes included.
+    pub cells: u32,
+    /// Steps done since the load.
+    pub steps: u64,
+}
+
+/// Worker to daemon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToDaemon {
+    /// First frame.
+    Hello {
+        /// The worker's [`PROTOCOL`](super::PROTOCOL).
+        protocol: u32,
+        /// Runtime id, canonical.
+        runtime: String,
+        /// The worker's own version.
+        version: String,
+    },
+    /// Loading goes on.
+    Progress {
+        /// Share done, in thousandths.
+        permille: u32,
+    },
+    /// The model is loaded; jobs may come.
+    Loaded(Loaded),
+    /// The model can't be loaded; the worker exits after this.
+    LoadFailed(Refusal),
+    /// The job was understood and waits for a lane.
+    Accepted {
+        /// Which.
+        id: JobId,
+        /// Its prompt tokens.
+        prompt_tokens: u32,
+    },
+    /// What one step brought; one entry a job that has something to say.
+    Updates {
+        /// In step order.
+        jobs: Vec<JobUpdate>,
+    },
+    /// A job ended; its last text was in an update before.
+    Finished {
+        /// Which.
+        id: JobId,
+        /// Why.
+        finish: Finish,
+        /// What it used.
+        usage: Usage,
+    },
+    /// A job was refused or failed; others go on. The code tells which HTTP status it is.
+    Failed {
+        /// Which.
+        id: JobId,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Answer to `Ping`.
+    Pong {
+        /// The ping's number.
+        n: u64,
+        /// What the worker is doing.
+        stats: Stats,
+    },
+    /// The engine cannot go on; the worker exits after this.
+    Fatal(Refusal),
+}

@@ -1,0 +1,1 @@
+//! Tests of superfluid-core through its public API.

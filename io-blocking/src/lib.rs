@@ -1,0 +1,1 @@
+//! Performs core's install, probe and resolve effects with blocking calls.

@@ -1,0 +1,1 @@
+//! The daemon: worker links and the OpenAI-compatible HTTP API over tokio.

@@ -1,0 +1,80 @@
+//! The few things a primitive runtime does on its device; the generic executor does the rest.
+
+use superfluid_core::Refusal;
+use superfluid_core::sched::{Engine, SeqOp, Token};
+
+/// How the token that follows an output row is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Nothing is wanted after these rows.
+    Nothing,
+    /// The runtime's own argmax.
+    Argmax,
+    /// The row's logits, for sampling on the host.
+    Logits,
+}
+
+/// Consecutive tokens of one sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchRow<'a> {
+    /// The sequence; holds exactly `start` tokens.
+    pub seq: u32,
+    /// Position of the first token.
+    pub start: u32,
+    /// At least one token.
+    pub tokens: &'a [Token],
+    /// What is wanted after the last of them.
+    pub pick: Pick,
+}
+
+/// One packed pass. At most [`Engine::step_tokens`] tokens, at most one entry a sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// In the order results are read.
+    pub rows: &'a [BatchRow<'a>],
+}
+
+/// What a row brought.
+#[derive(Debug)]
+pub enum Picked<'a> {
+    /// Nothing was wanted.
+    Nothing,
+    /// The runtime's argmax.
+    Token(Token),
+    /// One value a vocabulary entry; valid until the next call to the device.
+    Logits(&'a [f32]),
+}
+
+/// Why a pass failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// No room for the rows; no row was fed and every sequence is as it was.
+    #[error("no room in the KV cache")]
+    Capacity,
+    /// `abort` said so; no row was fed and every sequence is as it was.
+    #[error("given up on request")]
+    Aborted,
+    /// The device cannot go on.
+    #[error("{0}")]
+    Fatal(Refusal),
+}
+
+/// One loaded model on its device. Called from one thread only.
+pub trait Primitives {
+    /// What it can do; the same answer always.
+    fn engine(&self) -> Engine;
+
+    /// Changes a sequence. Fails only where the device cannot go on.
+    fn apply(&mut self, op: SeqOp) -> Result<(), Refusal>;
+
+    /// Runs one pass. Whatever it returns, a failed pass leaves every sequence as it was; where
+    /// a runtime cannot promise that, the error is [`StepError::Fatal`]. `abort` is asked at
+    /// boundaries where a pass can be given up.
+    fn step(&mut self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> Result<(), StepError>;
+
+    /// What the last successful pass brought for its entry `row`.
+    fn picked(&mut self, row: usize) -> Picked<'_>;
+
+    /// Tokens held by all sequences together, for statistics.
+    fn cells_used(&self) -> u32;
+}

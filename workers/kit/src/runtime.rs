@@ -1,0 +1,90 @@
+//! What a worker crate says about its runtime, and how it loads a model.
+
+use crate::primitives::Primitives;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::sync::Arc;
+use superfluid_core::Refusal;
+use superfluid_core::capability::Record;
+use superfluid_core::sched::Token;
+use superfluid_core::wire::LoadSpec;
+
+/// A device the runtime can use, as `check` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Backend family: `cpu`, `metal`, `cuda`, `rocm`, `vulkan`, `sycl`, `openvino`.
+    pub backend: String,
+    /// The device's own name.
+    pub name: String,
+    /// `cpu`, `gpu`, `igpu` or `accel`, as the runtime says. A software GPU device is a `cpu`.
+    pub kind: String,
+    /// Bytes of memory it has; 0 where unknown.
+    pub memory_total: u64,
+    /// Bytes of memory free now; 0 where unknown.
+    pub memory_free: u64,
+}
+
+/// What `superfluid-worker-<id> check` prints, as one JSON object. It loads no weights.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// Canonical runtime id.
+    pub runtime: String,
+    /// The worker's own version.
+    pub worker: String,
+    /// The frame protocol the worker speaks.
+    pub protocol: u32,
+    /// The runtime library's own version, where it tells.
+    pub version: String,
+    /// Formats it reads: `gguf`, `mlx`, `base`.
+    pub formats: Vec<String>,
+    /// Devices it can use, best first.
+    pub devices: Vec<Device>,
+    /// What is known of the capability record before a model is loaded.
+    pub capabilities: Record,
+    /// How the context window would be sized, where `--model` was given.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub sizing: Map<String, Value>,
+}
+
+/// A loaded model's vocabulary. Shared by threads: the reader tokenizes while the device runs.
+pub trait Vocabulary: Send + Sync {
+    /// Number of tokens; ids lie below it.
+    fn size(&self) -> u32;
+    /// Text to tokens. `special` parses control tokens written out in the text (chat templates);
+    /// `bos` adds the begin-of-text token where the model wants one and the text does not have it.
+    fn tokenize(&self, text: &str, special: bool, bos: bool) -> Result<Vec<Token>, Refusal>;
+    /// The token's bytes; empty for control tokens that print nothing.
+    fn piece(&self, token: Token) -> Vec<u8>;
+    /// Whether generation ends with it.
+    fn is_end(&self, token: Token) -> bool;
+    /// Text of the begin-of-text token, for templates; empty where there is none.
+    fn bos_text(&self) -> String;
+    /// Text of the end-of-text token, for templates; empty where there is none.
+    fn eos_text(&self) -> String;
+}
+
+/// A loaded model.
+pub struct Model {
+    /// The device side.
+    pub primitives: Box<dyn Primitives>,
+    /// The text side.
+    pub vocabulary: Arc<dyn Vocabulary>,
+    /// The chat template, where the model has one.
+    pub chat_template: Option<String>,
+    /// What it can do.
+    pub record: Record,
+    /// Runtime build and device in words, for the log.
+    pub description: String,
+}
+
+/// A runtime: looks around, and loads one model.
+pub trait Runtime {
+    /// Canonical id: `llamacpp`, `mlx`, `mock`.
+    fn id(&self) -> &'static str;
+    /// Devices and static capabilities; `sizing` where `model` is given. Loads no weights.
+    fn check(&mut self, model: Option<&Path>) -> Result<CheckReport, Refusal>;
+    /// Loads a model. `progress` takes the share done in thousandths and returns `false` to give
+    /// the load up. Called on the device thread, which keeps the model.
+    fn load(&mut self, spec: &LoadSpec, progress: &mut dyn FnMut(u32) -> bool) -> Result<Model, Refusal>;
+}

@@ -1,0 +1,1 @@
+//! Serves GGUF files through llama.cpp, loaded at run time.

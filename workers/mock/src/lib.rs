@@ -1,0 +1,1 @@
+//! The built-in runtime that serves nothing real: scriptable, exact, for tests.
