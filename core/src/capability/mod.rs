@@ -1,5 +1,9 @@
 //! The capability record: what a loaded model can do, each leaf true or a string saying why not.
 
+mod check;
+
+pub use check::{CheckReport, Device};
+
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -7,4 +7,5 @@ pub mod primitives;
 pub mod runtime;
 
 pub use primitives::{Batch, BatchRow, Pick, Picked, Primitives, StepError};
-pub use runtime::{CheckReport, Device, Model, Runtime, Vocabulary};
+pub use runtime::{Model, Runtime, Vocabulary};
+pub use superfluid_core::capability::{CheckReport, Device};
