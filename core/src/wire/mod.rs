@@ -1,9 +1,11 @@
 //! The frames between daemon and worker: a u32 little-endian length, then one JSON object with a
 //! `type`. A person with a dump can read it; a length above the bound closes the link.
 
+mod codec;
 mod frame;
 mod submit;
 
+pub use codec::{CodecError, Decoder, encode};
 pub use frame::{JobUpdate, LoadSpec, Loaded, Stats, ToDaemon, ToWorker};
 pub use submit::{Input, Sampling, Submit, TokenLogprob, TopLogprob};
 

@@ -1,1 +1,3 @@
 //! Tests of superfluid-core through its public API.
+
+mod wire;
