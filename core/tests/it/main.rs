@@ -1,3 +1,4 @@
 //! Tests of superfluid-core through its public API.
 
+mod text;
 mod wire;

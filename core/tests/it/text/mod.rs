@@ -1,0 +1,3 @@
+//! Text out of tokens.
+mod cases;
+mod props;
