@@ -1,0 +1,92 @@
+//! Where things lie under the home (`$SUPERFLUID_HOME`, else `~/.superfluid`): every path as a
+//! string relative to it, with `/` between parts.
+
+use super::InstallName;
+use crate::runtime::RuntimeId;
+use alloc::format;
+use alloc::string::String;
+
+/// The variable that names the home.
+pub const HOME_VARIABLE: &str = "SUPERFLUID_HOME";
+
+/// The home's name in the user's own folder, where the variable is not set.
+pub const DEFAULT_HOME: &str = ".superfluid";
+
+/// The link to the default install, in a runtime's folder.
+pub const CURRENT: &str = "current";
+
+/// The file that holds the pinned install's name and a line feed, in a runtime's folder.
+pub const PINNED: &str = "pinned";
+
+/// The lock file, in a runtime's folder. Starts with a dot like everything that is no install.
+pub const LOCK: &str = ".lock";
+
+/// An install's manifest, in its folder.
+pub const MANIFEST: &str = "runtime.json";
+
+/// An install's libraries, in its folder.
+pub const LIB: &str = "lib";
+
+/// An install's programs, in its folder.
+pub const BIN: &str = "bin";
+
+/// `runtimes/<id>`
+pub fn runtime(id: RuntimeId) -> String {
+    format!("runtimes/{id}")
+}
+
+/// `runtimes/<id>/<install>`
+pub fn install(id: RuntimeId, name: &InstallName) -> String {
+    format!("runtimes/{id}/{name}")
+}
+
+/// `runtimes/<id>/current`
+pub fn current(id: RuntimeId) -> String {
+    format!("runtimes/{id}/{CURRENT}")
+}
+
+/// `runtimes/<id>/pinned`
+pub fn pinned(id: RuntimeId) -> String {
+    format!("runtimes/{id}/{PINNED}")
+}
+
+/// `runtimes/<id>/.lock`
+pub fn lock(id: RuntimeId) -> String {
+    format!("runtimes/{id}/{LOCK}")
+}
+
+/// `runtimes/<id>/.staging-<token>`, where an install is made; the token is the driver's.
+pub fn staging(id: RuntimeId, token: u64) -> String {
+    format!("runtimes/{id}/.staging-{token:016x}")
+}
+
+/// `runtimes/<id>/.old-<token>`, where an install that is replaced or removed waits.
+pub fn retired(id: RuntimeId, token: u64) -> String {
+    format!("runtimes/{id}/.old-{token:016x}")
+}
+
+/// Whether a name in a runtime's folder is left from an install that ended early, and may be
+/// swept by whoever holds the lock.
+pub fn is_leftover(name: &str) -> bool {
+    name.starts_with('.') && name != LOCK
+}
+
+/// `runtimes/<id>/<install>/runtime.json`
+pub fn manifest(id: RuntimeId, name: &InstallName) -> String {
+    format!("{}/{MANIFEST}", install(id, name))
+}
+
+/// `runtimes/<id>/<install>/lib`
+pub fn lib(id: RuntimeId, name: &InstallName) -> String {
+    format!("{}/{LIB}", install(id, name))
+}
+
+/// `runtimes/<id>/<install>/bin/superfluid-worker-<id>`
+pub fn worker(id: RuntimeId, name: &InstallName) -> String {
+    format!("{}/{BIN}/{}", install(id, name), id.worker())
+}
+
+/// The install a `pinned` file or a `current` link names: one plain name, perhaps with a line feed.
+pub fn named(text: &str) -> Option<InstallName> {
+    InstallName::new(text.trim_end_matches(['\n', '\r'])).ok()
+}

@@ -1,0 +1,97 @@
+//! An install's own account of itself, `runtime.json`.
+
+use super::{Plan, Source, Trust};
+use crate::refusal::Refusal;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// `runtime.json`. Fields a later superfluid adds are kept when it is written again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version as the runtime's project writes it.
+    pub version: String,
+    /// Backend family: `cuda`, `cpu`, …
+    pub backend: String,
+    /// What it was made from.
+    pub sources: Vec<ManifestSource>,
+    /// The superfluid that installed it.
+    #[serde(default)]
+    pub superfluid: String,
+    /// When, in seconds since 1970.
+    #[serde(default)]
+    pub installed_at: u64,
+    /// Its files, relative to the install.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ManifestFile>,
+    /// What this build does not know.
+    #[serde(flatten)]
+    pub other: BTreeMap<String, serde_json::Value>,
+}
+
+/// One archive an install was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestSource {
+    /// File name.
+    pub name: String,
+    /// Its address or path.
+    pub from: String,
+    /// What its bytes hashed to, lower-case hex.
+    pub sha256: String,
+    /// Whose word the digest was before the fetch; `None` for a local file nobody vouched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+/// One file of an install.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestFile {
+    /// Path relative to the install.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Lower-case hex.
+    pub sha256: String,
+}
+
+impl Manifest {
+    /// The manifest of a carried-out plan. `digests` are those of the plan's assets as fetched, in
+    /// its order; `installed_at` is in seconds since 1970.
+    pub fn of(plan: &Plan, digests: &[String], superfluid: &str, installed_at: u64) -> Self {
+        let sources = plan.assets.iter().zip(digests).map(|(asset, sha256)| ManifestSource {
+            name: asset.name.clone(),
+            from: match &asset.source {
+                Source::Url { url } => url.clone(),
+                Source::File { path } => path.clone(),
+            },
+            sha256: sha256.clone(),
+            trust: asset.trust,
+        });
+        Self {
+            version: plan.version.clone(),
+            backend: plan.backend.clone(),
+            sources: sources.collect(),
+            superfluid: superfluid.into(),
+            installed_at,
+            files: Vec::new(),
+            other: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a `runtime.json`; `path` is for the message.
+    pub fn parse(json: &str, path: &str) -> Result<Self, Refusal> {
+        serde_json::from_str(json).map_err(|error| {
+            Refusal::new("bad_manifest", format!("{path} cannot be read: {error}"))
+                .hint("superfluid runtime repair <id> <install> installs it again")
+        })
+    }
+
+    /// The text of a `runtime.json`, with a line feed at the end.
+    pub fn to_json(&self) -> String {
+        let mut json = serde_json::to_string_pretty(self).expect("string keys and plain values serialise");
+        json.push('\n');
+        json
+    }
+}

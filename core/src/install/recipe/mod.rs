@@ -1,0 +1,153 @@
+//! Tested releases as data: which assets a version has, for which machine, with which digest.
+
+mod listing;
+
+pub use listing::AssetName;
+
+use super::check::{self, Sha256};
+use super::{InstallName, Trust};
+use crate::refusal::Refusal;
+use crate::runtime::RuntimeId;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+const LLAMACPP: &str = include_str!("llamacpp.json");
+
+/// What an asset holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The runtime's libraries and tools.
+    Runtime,
+    /// The CUDA runtime libraries, for a system without them.
+    CudaRuntime,
+}
+
+/// One file of a release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asset {
+    /// File name; judged like an install name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Lower-case hex, 64 digits.
+    pub sha256: String,
+    /// `linux-x64`, `macos-arm64`, …
+    pub platform: String,
+    /// The exact backend: `cuda-13.4`, `vulkan`, `cpu`.
+    pub backend: String,
+    /// What it holds.
+    pub role: Role,
+}
+
+impl Asset {
+    /// The backend without its version, as install names carry it: `cuda`.
+    pub fn family(&self) -> &str {
+        family(&self.backend)
+    }
+}
+
+/// A backend without its version: `cuda-13.4` → `cuda`.
+pub fn family(backend: &str) -> &str {
+    backend.split_once('-').map_or(backend, |(family, _)| family)
+}
+
+/// One version of a runtime and how it is fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// Whose recipe it is.
+    pub runtime: RuntimeId,
+    /// The version these assets belong to.
+    pub version: String,
+    /// The day it was published, `2026-09-30`.
+    pub published: String,
+    /// The project on its forge.
+    pub project: String,
+    /// An asset's address, with `{version}` and `{name}`.
+    pub url_template: String,
+    /// Where the assets of another version are listed, with `{version}`.
+    pub release_api_template: String,
+    /// CUDA major → the oldest driver branch that runs it.
+    pub cuda_driver_min: BTreeMap<u32, u32>,
+    /// Exact backends that are never chosen, only named.
+    pub named_only_backends: Vec<String>,
+    /// The release's files.
+    pub assets: Vec<Asset>,
+    /// Whose word the digests are.
+    #[serde(default = "pinned")]
+    pub trust: Trust,
+}
+
+const fn pinned() -> Trust {
+    Trust::Recipe
+}
+
+impl Recipe {
+    /// The tested release of `runtime`; refused for a runtime whose installs this build does not
+    /// manage.
+    pub fn of(runtime: RuntimeId) -> Result<Self, Refusal> {
+        match runtime {
+            RuntimeId::Llamacpp => Self::parse(LLAMACPP),
+            RuntimeId::Mock => Err(Refusal::new("no_recipe", "the mock runtime is built in")
+                .hint("serve with --runtime mock; there is nothing to install")),
+            RuntimeId::Mlx | RuntimeId::Basert => Err(Refusal::new(
+                "no_recipe",
+                format!("this build does not manage installs of the {runtime} runtime"),
+            )
+            .hint(format!("put a worker of your own in {}", runtime.worker_variable()))),
+        }
+    }
+
+    /// Reads a recipe and checks everything in it that later meets a path or an address.
+    pub fn parse(json: &str) -> Result<Self, Refusal> {
+        let recipe: Self = serde_json::from_str(json)
+            .map_err(|error| Refusal::new("bad_recipe", format!("the recipe cannot be read: {error}")))?;
+        recipe.validate()?;
+        Ok(recipe)
+    }
+
+    /// The address of one of its assets.
+    pub fn url(&self, asset: &Asset) -> String {
+        self.url_template.replace("{version}", &self.version).replace("{name}", &asset.name)
+    }
+
+    /// The address that lists the assets of `version`.
+    pub fn listing_url(&self, version: &str) -> Result<String, Refusal> {
+        check::version(version)?;
+        Ok(self.release_api_template.replace("{version}", version))
+    }
+
+    /// Whether `backend` (exact) is installed only when it is named.
+    pub fn named_only(&self, backend: &str) -> bool {
+        self.named_only_backends.iter().any(|named| named == backend)
+            || matches!(family(backend), "sycl" | "openvino")
+    }
+
+    fn validate(&self) -> Result<(), Refusal> {
+        let bad = |what: String| Err(Refusal::new("bad_recipe", what));
+        check::version(&self.version)?;
+        for template in [&self.url_template, &self.release_api_template] {
+            if !template.starts_with("https://") || !template.contains("{version}") {
+                return bad(format!("{template:?} is not an https address with a {{version}} in it"));
+            }
+        }
+        let mut names = BTreeSet::new();
+        for asset in &self.assets {
+            InstallName::new(&asset.name)?;
+            InstallName::of(&self.version, &asset.backend)?;
+            if !names.insert(&asset.name) {
+                return bad(format!("{} is listed twice", asset.name));
+            }
+            if asset.size == 0 {
+                return bad(format!("{} has no size", asset.name));
+            }
+            if Sha256::parse(&asset.sha256)?.as_str() != asset.sha256 {
+                return bad(format!("the SHA-256 of {} is not plain lower-case hex", asset.name));
+            }
+        }
+        Ok(())
+    }
+}
