@@ -1,0 +1,58 @@
+//! The supervisor's durations and bounds.
+
+use crate::time::Duration;
+use serde::{Deserialize, Serialize};
+
+/// How patient the supervisor is. The defaults suit a person's machine as well as a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// From spawn to the worker's `Hello`.
+    pub handshake: Duration,
+    /// While loading, from one sign of progress to the next. A load that goes on may take hours.
+    pub load_stall: Duration,
+    /// From one `Ping` to the next while ready.
+    pub ping_every: Duration,
+    /// From a `Ping` to any frame from the worker. Longer than the longest device step.
+    pub ping_patience: Duration,
+    /// From a worker's last word (it said it ends, or it was told to) to the kill.
+    pub exit_grace: Duration,
+    /// From `drain` until what still runs is cut.
+    pub drain: Duration,
+    /// Before the first restart; doubled for each crash in a row.
+    pub backoff_first: Duration,
+    /// The longest wait before a restart.
+    pub backoff_max: Duration,
+    /// Crashes in a row after which the supervisor gives up. A life that completed a job, or
+    /// was ready for `stable`, ends the row.
+    pub crashes_max: u32,
+    /// See `crashes_max`.
+    pub stable: Duration,
+    /// Jobs that have not ended, at most; further ones are refused.
+    pub jobs_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(20),
+            load_stall: Duration::from_secs(600),
+            ping_every: Duration::from_secs(5),
+            ping_patience: Duration::from_secs(60),
+            exit_grace: Duration::from_secs(5),
+            drain: Duration::from_secs(30),
+            backoff_first: Duration::from_millis(250),
+            backoff_max: Duration::from_secs(30),
+            crashes_max: 8,
+            stable: Duration::from_secs(60),
+            jobs_max: 512,
+        }
+    }
+}
+
+impl Config {
+    /// The wait before the restart that follows the `crashes`th crash in a row, counted from 1.
+    pub fn backoff(&self, crashes: u32) -> Duration {
+        let doublings = crashes.saturating_sub(1).min(30);
+        self.backoff_first.saturating_mul(1 << doublings).min(self.backoff_max)
+    }
+}

@@ -1,0 +1,619 @@
+//! One model's worker, from the first spawn to the last exit.
+
+use super::config::Config;
+use super::event::{Death, Effect, Event, Life, Status, Wake};
+use super::exit::Exit;
+use super::jobs::{Jobs, Place};
+use super::reason::{self, During};
+use crate::machine::{Broken, Misuse};
+use crate::refusal::Refusal;
+use crate::sched::{Finish, JobId, Usage};
+use crate::time::{Clock, Instant};
+use crate::wire::{JobUpdate, LoadSpec, Loaded, PROTOCOL, Stats, Submit, ToDaemon, ToWorker};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+
+/// The worker process's state. A process exists in `Hello` up to and with `Exiting`.
+#[derive(Clone, Debug)]
+enum State {
+    Spawning,
+    Hello {
+        deadline: Instant,
+    },
+    Loading {
+        deadline: Instant,
+        permille: u32,
+    },
+    Ready {
+        since: Instant,
+        ping: Ping,
+    },
+    /// Its exit is awaited: it was told to go (`why` is none), or it can't stay.
+    Exiting {
+        why: Option<Refusal>,
+        during: During,
+        deadline: Option<Instant>,
+    },
+    Backoff {
+        until: Instant,
+    },
+    Stopped,
+    Failed,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ping {
+    Due(Instant),
+    Awaited(Instant),
+}
+
+/// What the supervisor is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    Serve,
+    Drain { deadline: Instant },
+    Stop,
+}
+
+/// The machine of [`supervise`](super). After each input drain, in this order, `poll_effect`,
+/// `poll_send` and `poll_event`, then wait for the next input or `poll_timeout`.
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    config: Config,
+    runtime: String,
+    spec: LoadSpec,
+    clock: Clock,
+    state: State,
+    goal: Goal,
+    life: Life,
+    crashes: u32,
+    /// Whether this life completed a job.
+    completed: bool,
+    pings: u64,
+    stats: Stats,
+    loaded: Option<Box<Loaded>>,
+    jobs: Jobs,
+    effects: VecDeque<Effect>,
+    sends: VecDeque<ToWorker>,
+    events: VecDeque<Event>,
+}
+
+/// Getters.
+impl Supervisor {
+    /// A supervisor that wants the worker of `runtime` (canonical id) spawned and `spec` loaded.
+    pub fn new(config: Config, runtime: impl Into<String>, spec: LoadSpec, now: Instant) -> Self {
+        let mut clock = Clock::default();
+        clock.advance(now);
+        let mut new = Self {
+            config,
+            runtime: runtime.into(),
+            spec,
+            clock,
+            state: State::Spawning,
+            goal: Goal::Serve,
+            life: Life(0),
+            crashes: 0,
+            completed: false,
+            pings: 0,
+            stats: Stats::default(),
+            loaded: None,
+            jobs: Jobs::default(),
+            effects: VecDeque::new(),
+            sends: VecDeque::new(),
+            events: VecDeque::new(),
+        };
+        new.spawn();
+        new
+    }
+
+    /// Where the worker stands.
+    pub fn status(&self) -> Status {
+        match (&self.state, self.goal) {
+            (State::Stopped, _) => Status::Stopped,
+            (State::Failed, _) => Status::Failed,
+            (_, Goal::Drain { .. } | Goal::Stop) => Status::Draining,
+            (State::Ready { .. }, _) => Status::Ready,
+            _ if self.loaded.is_some() => Status::Restarting,
+            (State::Loading { permille, .. }, _) => Status::Loading { permille: *permille },
+            _ => Status::Starting,
+        }
+    }
+
+    /// What the model can do, once it was loaded; kept while the worker restarts.
+    pub fn loaded(&self) -> Option<&Loaded> {
+        self.loaded.as_deref()
+    }
+
+    /// What the worker last said it is doing; zeroes after a restart.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Jobs that have not ended.
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Processes started so far.
+    pub const fn lives(&self) -> u64 {
+        self.life.0
+    }
+
+    fn has_process(&self) -> bool {
+        matches!(
+            self.state,
+            State::Hello { .. } | State::Loading { .. } | State::Ready { .. } | State::Exiting { .. }
+        )
+    }
+
+    /// Checks what must always hold.
+    pub fn check_invariants(&self) -> Result<(), Broken> {
+        let broken = |what: &str| Err(Broken(format!("{what} in {:?}", self.state)));
+        let ready = matches!(self.state, State::Ready { .. });
+        if !ready && self.jobs.iter().any(|job| job.place != Place::Held) {
+            return broken("a job is with a worker that is not ready");
+        }
+        if ready && self.jobs.iter().any(|job| job.place == Place::Held) {
+            return broken("a job is held from a worker that is ready");
+        }
+        if (self.loaded.is_none() || self.goal != Goal::Serve) && !ready && !self.jobs.is_empty() {
+            return broken("a job waits for a worker that will not come");
+        }
+        if matches!(self.state, State::Stopped | State::Failed) && !self.jobs.is_empty() {
+            return broken("a job outlived its worker");
+        }
+        if matches!(self.goal, Goal::Drain { .. }) && ready && self.jobs.is_empty() {
+            return broken("drained and still up");
+        }
+        if self.jobs.len() > self.config.jobs_max {
+            return broken("too many jobs");
+        }
+        Ok(())
+    }
+}
+
+/// The world happened.
+impl Supervisor {
+    /// Answers [`Effect::Spawn`].
+    pub fn handle_spawned(
+        &mut self,
+        life: Life,
+        result: Result<(), Refusal>,
+        now: Instant,
+    ) -> Result<(), Misuse> {
+        if life != self.life || !matches!(self.state, State::Spawning) {
+            return Err(Misuse::UnknownEffect(life.0));
+        }
+        let now = self.clock.advance(now);
+        match result {
+            Ok(()) if self.goal != Goal::Serve => self.kill(None, During::Handshake),
+            Ok(()) => {
+                self.state = State::Hello { deadline: now + self.config.handshake };
+                self.sends.push_back(ToWorker::Hello { protocol: PROTOCOL });
+            }
+            Err(refusal) => self.down(Death { refusal, stderr: alloc::vec![] }),
+        }
+        Ok(())
+    }
+
+    /// The worker said something. What a process says after its exit, or after it was given up,
+    /// changes nothing.
+    pub fn handle_frame(&mut self, life: Life, frame: ToDaemon, now: Instant) {
+        let now = self.clock.advance(now);
+        if life != self.life {
+            return;
+        }
+        match self.state {
+            State::Hello { .. } => self.hello_frame(frame, now),
+            State::Loading { .. } => self.loading_frame(frame, now),
+            State::Ready { .. } => self.ready_frame(frame, now),
+            _ => {}
+        }
+    }
+
+    /// The worker's frames can't be read, or nothing can be written to it. `detail` says why.
+    pub fn handle_link_error(&mut self, life: Life, detail: &str, now: Instant) {
+        self.clock.advance(now);
+        let during = self.during();
+        if life == self.life && !matches!(self.state, State::Exiting { .. }) && self.has_process() {
+            let why = reason::junk(&self.runtime, detail);
+            self.kill(Some(why), during);
+        }
+    }
+
+    /// The process ended and was reaped; every frame it wrote was handled before.
+    pub fn handle_exit(&mut self, life: Life, exit: Exit, now: Instant) -> Result<(), Misuse> {
+        if life != self.life || !self.has_process() {
+            return Err(Misuse::UnknownEffect(life.0));
+        }
+        self.clock.advance(now);
+        let death = match &self.state {
+            State::Exiting { why: Some(why), .. } => Death { refusal: why.clone(), stderr: exit.stderr },
+            State::Exiting { why: None, during, .. } => reason::died(&self.runtime, *during, exit),
+            State::Ready { .. } => reason::died(&self.runtime, During::Serving, exit),
+            State::Loading { .. } => reason::died(&self.runtime, During::Load, exit),
+            _ => reason::died(&self.runtime, During::Handshake, exit),
+        };
+        self.down(death);
+        Ok(())
+    }
+
+    /// Time passed; call at the instant `poll_timeout` names.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        let Some((at, wake)) = self.poll_timeout() else { return };
+        if at > now {
+            return;
+        }
+        let during = self.during();
+        match wake {
+            Wake::Handshake => {
+                self.kill(Some(reason::silent(&self.runtime, during, self.config.handshake)), during);
+            }
+            Wake::Load => {
+                self.kill(Some(reason::silent(&self.runtime, during, self.config.load_stall)), during);
+            }
+            Wake::Pong => {
+                self.kill(Some(reason::silent(&self.runtime, during, self.config.ping_patience)), during);
+            }
+            Wake::Ping => {
+                self.pings += 1;
+                self.sends.push_back(ToWorker::Ping { n: self.pings });
+                self.set_ping(Ping::Awaited(now + self.config.ping_patience));
+            }
+            Wake::Exit => {
+                if let State::Exiting { deadline, .. } = &mut self.state {
+                    *deadline = None;
+                    self.effects.push_back(Effect::Kill { life: self.life });
+                }
+            }
+            Wake::Restart => self.spawn(),
+            Wake::Drain => self.stop(now),
+        }
+    }
+}
+
+/// Someone asks.
+impl Supervisor {
+    /// Takes a job on. Whatever comes of it, a refusal too, arrives as an event. The id must be
+    /// greater than every id before.
+    pub fn submit(&mut self, submit: Submit, now: Instant) -> Result<(), Misuse> {
+        let id = submit.id;
+        if self.jobs.get(id).is_some() {
+            return Err(Misuse::DuplicateId(id.0));
+        }
+        self.clock.advance(now);
+        let refusal = match (&self.state, self.goal) {
+            (State::Failed, _) => Some(reason::gone(&self.runtime)),
+            (_, Goal::Drain { .. } | Goal::Stop) => Some(reason::draining()),
+            _ if self.loaded.is_none() => Some(reason::loading()),
+            _ if self.jobs.len() >= self.config.jobs_max => Some(reason::full(self.jobs.len())),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            self.events.push_back(Event::Failed { job: id, refusal });
+        } else if matches!(self.state, State::Ready { .. }) {
+            self.sends.push_back(ToWorker::Submit(submit.clone()));
+            self.jobs.insert(submit, Place::Worker);
+        } else {
+            self.jobs.insert(submit, Place::Held);
+        }
+        Ok(())
+    }
+
+    /// Gives a job up; it ends as cancelled unless it ends otherwise before. An id that is not
+    /// known changes nothing: the job may just have ended.
+    pub fn cancel(&mut self, id: JobId, now: Instant) {
+        self.clock.advance(now);
+        let Some(job) = self.jobs.get_mut(id) else { return };
+        match job.place {
+            Place::Held => {
+                self.jobs.remove(id);
+                self.finish_cancelled(id);
+            }
+            Place::Worker => {
+                job.place = Place::Cancelling;
+                self.sends.push_back(ToWorker::Cancel { id });
+            }
+            Place::Cancelling => {}
+        }
+    }
+
+    /// Takes nothing new, finishes what runs (until [`Config::drain`] is over), ends the worker.
+    pub fn drain(&mut self, now: Instant) {
+        let now = self.clock.advance(now);
+        if self.goal != Goal::Serve {
+            return;
+        }
+        self.goal = Goal::Drain { deadline: now + self.config.drain };
+        match self.state {
+            State::Ready { .. } => self.end_if_drained(now),
+            State::Stopped | State::Failed => {}
+            _ => self.stop(now),
+        }
+    }
+
+    /// Ends the worker now; what runs is cut.
+    pub fn stop(&mut self, now: Instant) {
+        self.clock.advance(now);
+        if matches!(self.state, State::Stopped | State::Failed) {
+            return;
+        }
+        self.goal = Goal::Stop;
+        self.fail_jobs(reason::cut);
+        let during = self.during();
+        match &mut self.state {
+            State::Backoff { .. } => {
+                self.state = State::Stopped;
+                self.events.push_back(Event::Stopped);
+            }
+            State::Exiting { deadline, .. } => {
+                if deadline.take().is_some() {
+                    self.effects.push_back(Effect::Kill { life: self.life });
+                }
+            }
+            State::Hello { .. } | State::Loading { .. } | State::Ready { .. } => self.kill(None, during),
+            State::Spawning | State::Stopped | State::Failed => {}
+        }
+    }
+}
+
+/// What it wants.
+impl Supervisor {
+    /// A process to start or kill.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// A frame for the present process, in order. Needs no answer: a write that fails shows as
+    /// `handle_link_error` or `handle_exit`.
+    pub fn poll_send(&mut self) -> Option<ToWorker> {
+        self.sends.pop_front()
+    }
+
+    /// What happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When `handle_timeout` is due, and why.
+    pub fn poll_timeout(&self) -> Option<(Instant, Wake)> {
+        let own = match self.state {
+            State::Hello { deadline } => Some((deadline, Wake::Handshake)),
+            State::Loading { deadline, .. } => Some((deadline, Wake::Load)),
+            State::Ready { ping: Ping::Due(at), .. } => Some((at, Wake::Ping)),
+            State::Ready { ping: Ping::Awaited(until), .. } => Some((until, Wake::Pong)),
+            State::Exiting { deadline: Some(deadline), .. } => Some((deadline, Wake::Exit)),
+            State::Backoff { until } => Some((until, Wake::Restart)),
+            _ => None,
+        };
+        let drain = match (self.goal, &self.state) {
+            (Goal::Drain { deadline }, State::Ready { .. }) => Some((deadline, Wake::Drain)),
+            _ => None,
+        };
+        own.into_iter().chain(drain).min()
+    }
+}
+
+impl Supervisor {
+    fn during(&self) -> During {
+        match self.state {
+            State::Loading { .. } => During::Load,
+            State::Ready { .. } => During::Serving,
+            State::Exiting { during, .. } => during,
+            _ => During::Handshake,
+        }
+    }
+
+    fn spawn(&mut self) {
+        self.life.0 += 1;
+        self.completed = false;
+        self.stats = Stats::default();
+        self.state = State::Spawning;
+        self.effects.push_back(Effect::Spawn { life: self.life });
+    }
+
+    fn hello_frame(&mut self, frame: ToDaemon, now: Instant) {
+        match frame {
+            ToDaemon::Hello { protocol, runtime, version } => {
+                if protocol != PROTOCOL {
+                    let why = reason::protocol(&self.runtime, &version, protocol);
+                    self.kill(Some(why), During::Handshake);
+                } else if runtime != self.runtime {
+                    let why = reason::wrong_runtime(&self.runtime, &runtime);
+                    self.kill(Some(why), During::Handshake);
+                } else {
+                    self.state = State::Loading { deadline: now + self.config.load_stall, permille: 0 };
+                    self.sends.push_back(ToWorker::Load(self.spec.clone()));
+                    self.events.push_back(Event::Met { version });
+                }
+            }
+            ToDaemon::Fatal(why) => self.leaving(why, During::Handshake, now),
+            _ => self.violated("a frame before its hello", During::Handshake),
+        }
+    }
+
+    fn loading_frame(&mut self, frame: ToDaemon, now: Instant) {
+        match frame {
+            ToDaemon::Progress { permille } => {
+                let permille = permille.min(1000);
+                self.state = State::Loading { deadline: now + self.config.load_stall, permille };
+                self.events.push_back(Event::Progress { permille });
+            }
+            ToDaemon::Loaded(loaded) => self.ready(Box::new(loaded), now),
+            ToDaemon::LoadFailed(why) | ToDaemon::Fatal(why) => self.leaving(why, During::Load, now),
+            ToDaemon::Pong { .. } => {}
+            _ => self.violated("a frame about jobs or a second hello while loading", During::Load),
+        }
+    }
+
+    fn ready(&mut self, loaded: Box<Loaded>, now: Instant) {
+        self.loaded = Some(loaded.clone());
+        self.state = State::Ready { since: now, ping: Ping::Due(now + self.config.ping_every) };
+        self.events.push_back(Event::Ready(loaded));
+        for job in self.jobs.iter_mut() {
+            job.place = Place::Worker;
+            self.sends.push_back(ToWorker::Submit(job.submit.clone()));
+        }
+    }
+
+    fn ready_frame(&mut self, frame: ToDaemon, now: Instant) {
+        // Whatever it says, it lives.
+        if let State::Ready { ping: Ping::Awaited(until), .. } = &mut self.state {
+            *until = now + self.config.ping_patience;
+        }
+        match frame {
+            ToDaemon::Updates { jobs } => {
+                for update in jobs {
+                    if !self.update(update) {
+                        return self.violated("more tokens than a context holds", During::Serving);
+                    }
+                }
+            }
+            ToDaemon::Accepted { id, prompt_tokens } => {
+                if self.jobs.get(id).is_some() {
+                    self.events.push_back(Event::Accepted { job: id, prompt_tokens });
+                }
+            }
+            ToDaemon::Finished { id, finish, usage } => {
+                if self.jobs.remove(id).is_some() {
+                    self.completed |= finish != Finish::Cancelled;
+                    self.events.push_back(Event::Finished { job: id, finish, usage });
+                    self.end_if_drained(now);
+                }
+            }
+            ToDaemon::Failed { id, refusal } => {
+                if self.jobs.remove(id).is_some() {
+                    self.events.push_back(Event::Failed { job: id, refusal: reason::for_client(refusal) });
+                    self.end_if_drained(now);
+                }
+            }
+            ToDaemon::Pong { n, stats } => {
+                self.stats = stats;
+                if n == self.pings {
+                    self.set_ping(Ping::Due(now + self.config.ping_every));
+                }
+            }
+            ToDaemon::Fatal(why) => self.leaving(why, During::Serving, now),
+            ToDaemon::Progress { .. } => {}
+            ToDaemon::Hello { .. } | ToDaemon::Loaded(_) | ToDaemon::LoadFailed(_) => {
+                self.violated("a hello or a load it already answered", During::Serving);
+            }
+        }
+    }
+
+    /// False where the job has more tokens than any job can have.
+    fn update(&mut self, update: JobUpdate) -> bool {
+        let most = self.loaded.as_ref().map_or(0, |loaded| loaded.engine.seq_tokens as usize + 1);
+        let Some(job) = self.jobs.get_mut(update.id) else { return true };
+        job.tokens.extend_from_slice(&update.tokens);
+        if job.tokens.len() > most {
+            return false;
+        }
+        if job.place == Place::Worker {
+            self.events.push_back(Event::Update(update));
+        }
+        true
+    }
+
+    fn set_ping(&mut self, to: Ping) {
+        if let State::Ready { ping, .. } = &mut self.state {
+            *ping = to;
+        }
+    }
+
+    /// The worker said that it ends; it has a moment to do so.
+    fn leaving(&mut self, why: Refusal, during: During, now: Instant) {
+        self.settle(now);
+        self.fail_lost();
+        self.state =
+            State::Exiting { why: Some(why), during, deadline: Some(now + self.config.exit_grace) };
+        self.sends.clear();
+    }
+
+    fn violated(&mut self, what: &str, during: During) {
+        let why = reason::junk(&self.runtime, what);
+        self.kill(Some(why), during);
+    }
+
+    fn kill(&mut self, why: Option<Refusal>, during: During) {
+        self.settle(self.clock.now());
+        self.fail_lost();
+        self.sends.clear();
+        self.state = State::Exiting { why, during, deadline: None };
+        self.effects.push_back(Effect::Kill { life: self.life });
+    }
+
+    /// A life that did its work ends a row of crashes.
+    fn settle(&mut self, now: Instant) {
+        if let State::Ready { since, .. } = self.state
+            && (self.completed || now.since(since) >= self.config.stable)
+        {
+            self.crashes = 0;
+        }
+    }
+
+    fn end_if_drained(&mut self, now: Instant) {
+        if matches!(self.goal, Goal::Drain { .. }) && self.jobs.is_empty() {
+            self.sends.push_back(ToWorker::Drain);
+            let deadline = Some(now + self.config.exit_grace);
+            self.state = State::Exiting { why: None, during: During::Serving, deadline };
+        }
+    }
+
+    /// The process is gone, or never came.
+    fn down(&mut self, death: Death) {
+        let now = self.clock.now();
+        self.settle(now);
+        self.fail_lost();
+        self.sends.clear();
+        self.effects.clear();
+        if self.goal != Goal::Serve {
+            self.fail_jobs(reason::cut);
+            self.state = State::Stopped;
+            self.events.push_back(Event::Stopped);
+            return;
+        }
+        self.crashes += 1;
+        if self.loaded.is_none() || self.crashes > self.config.crashes_max {
+            let runtime = self.runtime.clone();
+            self.fail_jobs(|| reason::gone(&runtime));
+            self.state = State::Failed;
+            self.events.push_back(Event::Down { death, restart_in: None });
+        } else {
+            let wait = self.config.backoff(self.crashes);
+            self.state = State::Backoff { until: now + wait };
+            self.events.push_back(Event::Down { death, restart_in: Some(wait) });
+        }
+    }
+
+    /// Ends the jobs the process had. A job that was being given up was not lost.
+    fn fail_lost(&mut self) {
+        for job in self.jobs.take(|job| job.place != Place::Held) {
+            let id = job.submit.id;
+            if job.place == Place::Cancelling {
+                self.finish_cancelled(id);
+            } else {
+                let refusal = reason::job_lost(&self.runtime, self.goal == Goal::Serve);
+                self.events.push_back(Event::Failed { job: id, refusal });
+            }
+        }
+    }
+
+    fn fail_jobs(&mut self, refusal: impl Fn() -> Refusal) {
+        for job in self.jobs.take(|_| true) {
+            let id = job.submit.id;
+            if job.place == Place::Cancelling {
+                self.finish_cancelled(id);
+            } else {
+                self.events.push_back(Event::Failed { job: id, refusal: refusal() });
+            }
+        }
+    }
+
+    fn finish_cancelled(&mut self, job: JobId) {
+        self.events.push_back(Event::Finished { job, finish: Finish::Cancelled, usage: Usage::default() });
+    }
+}
