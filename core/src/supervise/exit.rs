@@ -39,7 +39,9 @@ impl fmt::Display for ExitStatus {
         match *self {
             Self::Code { code: 0 } => f.write_str("it exited by itself with code 0"),
             Self::Code { code: 126 } => f.write_str("exit code 126 (a program it needs can't be run)"),
-            Self::Code { code: 127 } => f.write_str("exit code 127 (a program or library it needs is missing)"),
+            Self::Code { code: 127 } => {
+                f.write_str("exit code 127 (a program or library it needs is missing)")
+            }
             Self::Code { code } => write!(f, "exit code {code}"),
             Self::Signal { signal } => f.write_str(&signal_words(signal)),
             Self::Unknown => f.write_str("the system does not say how"),

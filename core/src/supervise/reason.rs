@@ -76,15 +76,14 @@ pub(super) fn junk(runtime: &str, detail: &str) -> Refusal {
 
 /// What a client learns of its job's worker having died.
 pub(super) fn job_lost(runtime: &str, restarts: bool) -> Refusal {
-    let refusal = Refusal::new(
-        "worker_died",
-        format!("the {runtime} worker died while this request was running"),
-    );
+    let refusal =
+        Refusal::new("worker_died", format!("the {runtime} worker died while this request was running"));
     if restarts { refusal.hint("the worker is being restarted; send the request again") } else { refusal }
 }
 
 pub(super) fn loading() -> Refusal {
-    Refusal::new("model_loading", "the model is still loading").hint("GET /health answers 200 when it is ready")
+    Refusal::new("model_loading", "the model is still loading")
+        .hint("GET /health answers 200 when it is ready")
 }
 
 pub(super) fn draining() -> Refusal {
@@ -123,7 +122,8 @@ fn without_paths(text: &str) -> String {
         out.push_str(before);
         let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',' | ';' | ')' | ']' | '>');
         let (path, after) = path.split_at(path.find(ends).unwrap_or(path.len()));
-        let starts_word = out.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '/' | '.' | ':'));
+        let starts_word =
+            out.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '/' | '.' | ':'));
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         match parts.last() {
             Some(last) if starts_word && parts.len() > 1 => out.push_str(last),

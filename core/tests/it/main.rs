@@ -2,3 +2,5 @@
 
 mod text;
 mod wire;
+
+mod supervise;

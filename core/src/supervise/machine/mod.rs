@@ -1,5 +1,8 @@
 //! One model's worker, from the first spawn to the last exit.
 
+mod frames;
+mod lives;
+
 use super::config::Config;
 use super::event::{Death, Effect, Event, Life, Status, Wake};
 use super::exit::Exit;
@@ -7,9 +10,9 @@ use super::jobs::{Jobs, Place};
 use super::reason::{self, During};
 use crate::machine::{Broken, Misuse};
 use crate::refusal::Refusal;
-use crate::sched::{Finish, JobId, Usage};
+use crate::sched::JobId;
 use crate::time::{Clock, Instant};
-use crate::wire::{JobUpdate, LoadSpec, Loaded, PROTOCOL, Stats, Submit, ToDaemon, ToWorker};
+use crate::wire::{LoadSpec, Loaded, PROTOCOL, Stats, Submit, ToDaemon, ToWorker};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -394,226 +397,5 @@ impl Supervisor {
             _ => None,
         };
         own.into_iter().chain(drain).min()
-    }
-}
-
-impl Supervisor {
-    fn during(&self) -> During {
-        match self.state {
-            State::Loading { .. } => During::Load,
-            State::Ready { .. } => During::Serving,
-            State::Exiting { during, .. } => during,
-            _ => During::Handshake,
-        }
-    }
-
-    fn spawn(&mut self) {
-        self.life.0 += 1;
-        self.completed = false;
-        self.stats = Stats::default();
-        self.state = State::Spawning;
-        self.effects.push_back(Effect::Spawn { life: self.life });
-    }
-
-    fn hello_frame(&mut self, frame: ToDaemon, now: Instant) {
-        match frame {
-            ToDaemon::Hello { protocol, runtime, version } => {
-                if protocol != PROTOCOL {
-                    let why = reason::protocol(&self.runtime, &version, protocol);
-                    self.kill(Some(why), During::Handshake);
-                } else if runtime != self.runtime {
-                    let why = reason::wrong_runtime(&self.runtime, &runtime);
-                    self.kill(Some(why), During::Handshake);
-                } else {
-                    self.state = State::Loading { deadline: now + self.config.load_stall, permille: 0 };
-                    self.sends.push_back(ToWorker::Load(self.spec.clone()));
-                    self.events.push_back(Event::Met { version });
-                }
-            }
-            ToDaemon::Fatal(why) => self.leaving(why, During::Handshake, now),
-            _ => self.violated("a frame before its hello", During::Handshake),
-        }
-    }
-
-    fn loading_frame(&mut self, frame: ToDaemon, now: Instant) {
-        match frame {
-            ToDaemon::Progress { permille } => {
-                let permille = permille.min(1000);
-                self.state = State::Loading { deadline: now + self.config.load_stall, permille };
-                self.events.push_back(Event::Progress { permille });
-            }
-            ToDaemon::Loaded(loaded) => self.ready(Box::new(loaded), now),
-            ToDaemon::LoadFailed(why) | ToDaemon::Fatal(why) => self.leaving(why, During::Load, now),
-            ToDaemon::Pong { .. } => {}
-            _ => self.violated("a frame about jobs or a second hello while loading", During::Load),
-        }
-    }
-
-    fn ready(&mut self, loaded: Box<Loaded>, now: Instant) {
-        self.loaded = Some(loaded.clone());
-        self.state = State::Ready { since: now, ping: Ping::Due(now + self.config.ping_every) };
-        self.events.push_back(Event::Ready(loaded));
-        for job in self.jobs.iter_mut() {
-            job.place = Place::Worker;
-            self.sends.push_back(ToWorker::Submit(job.submit.clone()));
-        }
-    }
-
-    fn ready_frame(&mut self, frame: ToDaemon, now: Instant) {
-        // Whatever it says, it lives.
-        if let State::Ready { ping: Ping::Awaited(until), .. } = &mut self.state {
-            *until = now + self.config.ping_patience;
-        }
-        match frame {
-            ToDaemon::Updates { jobs } => {
-                for update in jobs {
-                    if !self.update(update) {
-                        return self.violated("more tokens than a context holds", During::Serving);
-                    }
-                }
-            }
-            ToDaemon::Accepted { id, prompt_tokens } => {
-                if self.jobs.get(id).is_some() {
-                    self.events.push_back(Event::Accepted { job: id, prompt_tokens });
-                }
-            }
-            ToDaemon::Finished { id, finish, usage } => {
-                if self.jobs.remove(id).is_some() {
-                    self.completed |= finish != Finish::Cancelled;
-                    self.events.push_back(Event::Finished { job: id, finish, usage });
-                    self.end_if_drained(now);
-                }
-            }
-            ToDaemon::Failed { id, refusal } => {
-                if self.jobs.remove(id).is_some() {
-                    self.events.push_back(Event::Failed { job: id, refusal: reason::for_client(refusal) });
-                    self.end_if_drained(now);
-                }
-            }
-            ToDaemon::Pong { n, stats } => {
-                self.stats = stats;
-                if n == self.pings {
-                    self.set_ping(Ping::Due(now + self.config.ping_every));
-                }
-            }
-            ToDaemon::Fatal(why) => self.leaving(why, During::Serving, now),
-            ToDaemon::Progress { .. } => {}
-            ToDaemon::Hello { .. } | ToDaemon::Loaded(_) | ToDaemon::LoadFailed(_) => {
-                self.violated("a hello or a load it already answered", During::Serving);
-            }
-        }
-    }
-
-    /// False where the job has more tokens than any job can have.
-    fn update(&mut self, update: JobUpdate) -> bool {
-        let most = self.loaded.as_ref().map_or(0, |loaded| loaded.engine.seq_tokens as usize + 1);
-        let Some(job) = self.jobs.get_mut(update.id) else { return true };
-        job.tokens.extend_from_slice(&update.tokens);
-        if job.tokens.len() > most {
-            return false;
-        }
-        if job.place == Place::Worker {
-            self.events.push_back(Event::Update(update));
-        }
-        true
-    }
-
-    fn set_ping(&mut self, to: Ping) {
-        if let State::Ready { ping, .. } = &mut self.state {
-            *ping = to;
-        }
-    }
-
-    /// The worker said that it ends; it has a moment to do so.
-    fn leaving(&mut self, why: Refusal, during: During, now: Instant) {
-        self.settle(now);
-        self.fail_lost();
-        self.state =
-            State::Exiting { why: Some(why), during, deadline: Some(now + self.config.exit_grace) };
-        self.sends.clear();
-    }
-
-    fn violated(&mut self, what: &str, during: During) {
-        let why = reason::junk(&self.runtime, what);
-        self.kill(Some(why), during);
-    }
-
-    fn kill(&mut self, why: Option<Refusal>, during: During) {
-        self.settle(self.clock.now());
-        self.fail_lost();
-        self.sends.clear();
-        self.state = State::Exiting { why, during, deadline: None };
-        self.effects.push_back(Effect::Kill { life: self.life });
-    }
-
-    /// A life that did its work ends a row of crashes.
-    fn settle(&mut self, now: Instant) {
-        if let State::Ready { since, .. } = self.state
-            && (self.completed || now.since(since) >= self.config.stable)
-        {
-            self.crashes = 0;
-        }
-    }
-
-    fn end_if_drained(&mut self, now: Instant) {
-        if matches!(self.goal, Goal::Drain { .. }) && self.jobs.is_empty() {
-            self.sends.push_back(ToWorker::Drain);
-            let deadline = Some(now + self.config.exit_grace);
-            self.state = State::Exiting { why: None, during: During::Serving, deadline };
-        }
-    }
-
-    /// The process is gone, or never came.
-    fn down(&mut self, death: Death) {
-        let now = self.clock.now();
-        self.settle(now);
-        self.fail_lost();
-        self.sends.clear();
-        self.effects.clear();
-        if self.goal != Goal::Serve {
-            self.fail_jobs(reason::cut);
-            self.state = State::Stopped;
-            self.events.push_back(Event::Stopped);
-            return;
-        }
-        self.crashes += 1;
-        if self.loaded.is_none() || self.crashes > self.config.crashes_max {
-            let runtime = self.runtime.clone();
-            self.fail_jobs(|| reason::gone(&runtime));
-            self.state = State::Failed;
-            self.events.push_back(Event::Down { death, restart_in: None });
-        } else {
-            let wait = self.config.backoff(self.crashes);
-            self.state = State::Backoff { until: now + wait };
-            self.events.push_back(Event::Down { death, restart_in: Some(wait) });
-        }
-    }
-
-    /// Ends the jobs the process had. A job that was being given up was not lost.
-    fn fail_lost(&mut self) {
-        for job in self.jobs.take(|job| job.place != Place::Held) {
-            let id = job.submit.id;
-            if job.place == Place::Cancelling {
-                self.finish_cancelled(id);
-            } else {
-                let refusal = reason::job_lost(&self.runtime, self.goal == Goal::Serve);
-                self.events.push_back(Event::Failed { job: id, refusal });
-            }
-        }
-    }
-
-    fn fail_jobs(&mut self, refusal: impl Fn() -> Refusal) {
-        for job in self.jobs.take(|_| true) {
-            let id = job.submit.id;
-            if job.place == Place::Cancelling {
-                self.finish_cancelled(id);
-            } else {
-                self.events.push_back(Event::Failed { job: id, refusal: refusal() });
-            }
-        }
-    }
-
-    fn finish_cancelled(&mut self, job: JobId) {
-        self.events.push_back(Event::Finished { job, finish: Finish::Cancelled, usage: Usage::default() });
     }
 }

@@ -1,0 +1,121 @@
+//! What each frame means in each state.
+
+use super::super::event::Event;
+use super::super::jobs::Place;
+use super::super::reason::{self, During};
+use super::{Ping, State, Supervisor};
+use crate::sched::Finish;
+use crate::time::Instant;
+use crate::wire::{JobUpdate, Loaded, PROTOCOL, ToDaemon, ToWorker};
+use alloc::boxed::Box;
+
+impl Supervisor {
+    pub(super) fn hello_frame(&mut self, frame: ToDaemon, now: Instant) {
+        match frame {
+            ToDaemon::Hello { protocol, runtime, version } => {
+                if protocol != PROTOCOL {
+                    let why = reason::protocol(&self.runtime, &version, protocol);
+                    self.kill(Some(why), During::Handshake);
+                } else if runtime != self.runtime {
+                    let why = reason::wrong_runtime(&self.runtime, &runtime);
+                    self.kill(Some(why), During::Handshake);
+                } else {
+                    self.state = State::Loading { deadline: now + self.config.load_stall, permille: 0 };
+                    self.sends.push_back(ToWorker::Load(self.spec.clone()));
+                    self.events.push_back(Event::Met { version });
+                }
+            }
+            ToDaemon::Fatal(why) => self.leaving(why, During::Handshake, now),
+            _ => self.violated("a frame before its hello", During::Handshake),
+        }
+    }
+
+    pub(super) fn loading_frame(&mut self, frame: ToDaemon, now: Instant) {
+        match frame {
+            ToDaemon::Progress { permille } => {
+                let permille = permille.min(1000);
+                self.state = State::Loading { deadline: now + self.config.load_stall, permille };
+                self.events.push_back(Event::Progress { permille });
+            }
+            ToDaemon::Loaded(loaded) => self.ready(Box::new(loaded), now),
+            ToDaemon::LoadFailed(why) | ToDaemon::Fatal(why) => self.leaving(why, During::Load, now),
+            ToDaemon::Pong { .. } => {}
+            _ => self.violated("a frame about jobs or a second hello while loading", During::Load),
+        }
+    }
+
+    fn ready(&mut self, loaded: Box<Loaded>, now: Instant) {
+        self.loaded = Some(loaded.clone());
+        self.state = State::Ready { since: now, ping: Ping::Due(now + self.config.ping_every) };
+        self.events.push_back(Event::Ready(loaded));
+        for job in self.jobs.iter_mut() {
+            job.place = Place::Worker;
+            self.sends.push_back(ToWorker::Submit(job.submit.clone()));
+        }
+    }
+
+    pub(super) fn ready_frame(&mut self, frame: ToDaemon, now: Instant) {
+        // Whatever it says, it lives.
+        if let State::Ready { ping: Ping::Awaited(until), .. } = &mut self.state {
+            *until = now + self.config.ping_patience;
+        }
+        match frame {
+            ToDaemon::Updates { jobs } => {
+                for update in jobs {
+                    if !self.update(update) {
+                        return self.violated("more tokens than a context holds", During::Serving);
+                    }
+                }
+            }
+            ToDaemon::Accepted { id, prompt_tokens } => {
+                if self.jobs.get(id).is_some() {
+                    self.events.push_back(Event::Accepted { job: id, prompt_tokens });
+                }
+            }
+            ToDaemon::Finished { id, finish, usage } => {
+                if self.jobs.remove(id).is_some() {
+                    self.completed |= finish != Finish::Cancelled;
+                    self.events.push_back(Event::Finished { job: id, finish, usage });
+                    self.end_if_drained(now);
+                }
+            }
+            ToDaemon::Failed { id, refusal } => {
+                if self.jobs.remove(id).is_some() {
+                    self.events.push_back(Event::Failed { job: id, refusal: reason::for_client(refusal) });
+                    self.end_if_drained(now);
+                }
+            }
+            ToDaemon::Pong { n, stats } => {
+                self.stats = stats;
+                if n == self.pings {
+                    self.set_ping(Ping::Due(now + self.config.ping_every));
+                }
+            }
+            ToDaemon::Fatal(why) => self.leaving(why, During::Serving, now),
+            ToDaemon::Progress { .. } => {}
+            ToDaemon::Hello { .. } | ToDaemon::Loaded(_) | ToDaemon::LoadFailed(_) => {
+                self.violated("a hello or a load it already answered", During::Serving);
+            }
+        }
+    }
+
+    /// False where the job has more tokens than any job can have.
+    fn update(&mut self, update: JobUpdate) -> bool {
+        let most = self.loaded.as_ref().map_or(0, |loaded| loaded.engine.seq_tokens as usize + 1);
+        let Some(job) = self.jobs.get_mut(update.id) else { return true };
+        job.tokens.extend_from_slice(&update.tokens);
+        if job.tokens.len() > most {
+            return false;
+        }
+        if job.place == Place::Worker {
+            self.events.push_back(Event::Update(update));
+        }
+        true
+    }
+
+    pub(super) fn set_ping(&mut self, to: Ping) {
+        if let State::Ready { ping, .. } = &mut self.state {
+            *ping = to;
+        }
+    }
+}

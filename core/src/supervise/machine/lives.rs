@@ -1,0 +1,121 @@
+//! How lives begin and end, and what becomes of the jobs.
+
+use super::super::event::{Death, Effect, Event};
+use super::super::jobs::Place;
+use super::super::reason::{self, During};
+use super::{Goal, State, Supervisor};
+use crate::refusal::Refusal;
+use crate::sched::{Finish, JobId, Usage};
+use crate::time::Instant;
+use crate::wire::{Stats, ToWorker};
+
+impl Supervisor {
+    pub(super) fn during(&self) -> During {
+        match self.state {
+            State::Loading { .. } => During::Load,
+            State::Ready { .. } => During::Serving,
+            State::Exiting { during, .. } => during,
+            _ => During::Handshake,
+        }
+    }
+
+    pub(super) fn spawn(&mut self) {
+        self.life.0 += 1;
+        self.completed = false;
+        self.stats = Stats::default();
+        self.state = State::Spawning;
+        self.effects.push_back(Effect::Spawn { life: self.life });
+    }
+
+    /// The worker said that it ends; it has a moment to do so.
+    pub(super) fn leaving(&mut self, why: Refusal, during: During, now: Instant) {
+        self.settle(now);
+        self.fail_lost();
+        self.state = State::Exiting { why: Some(why), during, deadline: Some(now + self.config.exit_grace) };
+        self.sends.clear();
+    }
+
+    pub(super) fn violated(&mut self, what: &str, during: During) {
+        let why = reason::junk(&self.runtime, what);
+        self.kill(Some(why), during);
+    }
+
+    pub(super) fn kill(&mut self, why: Option<Refusal>, during: During) {
+        self.settle(self.clock.now());
+        self.fail_lost();
+        self.sends.clear();
+        self.state = State::Exiting { why, during, deadline: None };
+        self.effects.push_back(Effect::Kill { life: self.life });
+    }
+
+    /// A life that did its work ends a row of crashes.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if let State::Ready { since, .. } = self.state
+            && (self.completed || now.since(since) >= self.config.stable)
+        {
+            self.crashes = 0;
+        }
+    }
+
+    pub(super) fn end_if_drained(&mut self, now: Instant) {
+        if matches!(self.goal, Goal::Drain { .. }) && self.jobs.is_empty() {
+            self.sends.push_back(ToWorker::Drain);
+            let deadline = Some(now + self.config.exit_grace);
+            self.state = State::Exiting { why: None, during: During::Serving, deadline };
+        }
+    }
+
+    /// The process is gone, or never came.
+    pub(super) fn down(&mut self, death: Death) {
+        let now = self.clock.now();
+        self.settle(now);
+        self.fail_lost();
+        self.sends.clear();
+        self.effects.clear();
+        if self.goal != Goal::Serve {
+            self.fail_jobs(reason::cut);
+            self.state = State::Stopped;
+            self.events.push_back(Event::Stopped);
+            return;
+        }
+        self.crashes += 1;
+        if self.loaded.is_none() || self.crashes > self.config.crashes_max {
+            let runtime = self.runtime.clone();
+            self.fail_jobs(|| reason::gone(&runtime));
+            self.state = State::Failed;
+            self.events.push_back(Event::Down { death, restart_in: None });
+        } else {
+            let wait = self.config.backoff(self.crashes);
+            self.state = State::Backoff { until: now + wait };
+            self.events.push_back(Event::Down { death, restart_in: Some(wait) });
+        }
+    }
+
+    /// Ends the jobs the process had. A job that was being given up was not lost.
+    pub(super) fn fail_lost(&mut self) {
+        for job in self.jobs.take(|job| job.place != Place::Held) {
+            let id = job.submit.id;
+            if job.place == Place::Cancelling {
+                self.finish_cancelled(id);
+            } else {
+                let refusal = reason::job_lost(&self.runtime, self.goal == Goal::Serve);
+                self.events.push_back(Event::Failed { job: id, refusal });
+            }
+        }
+    }
+
+    pub(super) fn fail_jobs(&mut self, refusal: impl Fn() -> Refusal) {
+        for job in self.jobs.take(|_| true) {
+            let id = job.submit.id;
+            if job.place == Place::Cancelling {
+                self.finish_cancelled(id);
+            } else {
+                self.events.push_back(Event::Failed { job: id, refusal: refusal() });
+            }
+        }
+    }
+
+    pub(super) fn finish_cancelled(&mut self, job: JobId) {
+        self.events.push_back(Event::Finished { job, finish: Finish::Cancelled, usage: Usage::default() });
+    }
+}

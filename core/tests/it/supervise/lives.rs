@@ -1,0 +1,208 @@
+//! Lives: start, serve, die, drain.
+
+use super::*;
+use superfluid_core::Misuse;
+use superfluid_core::supervise::{Status, Wake};
+use superfluid_core::wire::{JobUpdate, Stats};
+
+fn failed_code(events: &[Event], id: u64) -> Option<String> {
+    events.iter().find_map(|event| match event {
+        Event::Failed { job, refusal } if job.0 == id => Some(refusal.code.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_worker_comes_up_serves_and_drains() {
+    let mut rig = Rig::new(Config::default());
+    assert_eq!(rig.effects, [Effect::Spawn { life: Life(1) }]);
+    assert_eq!(rig.sup.status(), Status::Starting);
+    rig.spawned();
+    rig.frame(hello());
+    rig.frame(ToDaemon::Progress { permille: 400 });
+    assert_eq!(rig.sup.status(), Status::Loading { permille: 400 });
+    rig.frame(ToDaemon::Loaded(loaded()));
+    assert_eq!(rig.sup.status(), Status::Ready);
+    rig.submit(1);
+    rig.act(Supervisor::drain);
+    rig.submit(2);
+    assert_eq!(failed_code(&rig.events, 2).as_deref(), Some("shutting_down"));
+    assert!(!rig.sends.contains(&ToWorker::Drain), "a job still runs");
+    rig.frame(finished(1));
+    assert_eq!(rig.sends.last(), Some(&ToWorker::Drain));
+    rig.exit(Exit { status: ExitStatus::Code { code: 0 }, stderr: vec![] });
+    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+    assert!(rig.sup.poll_timeout().is_none());
+}
+
+#[test]
+fn jobs_are_refused_while_the_first_load_goes_on() {
+    let mut rig = Rig::new(Config::default());
+    rig.submit(1);
+    assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("model_loading"));
+}
+
+#[test]
+fn a_long_load_is_not_dead_and_a_stalled_one_is() {
+    let config = Config { load_stall: Duration::from_secs(10), ..Config::default() };
+    let mut rig = Rig::new(config);
+    rig.spawned();
+    rig.frame(hello());
+    for permille in 1..100 {
+        rig.pass(Duration::from_secs(9));
+        rig.frame(ToDaemon::Progress { permille });
+    }
+    assert_eq!(rig.effects.len(), 1);
+    rig.pass_to_deadline();
+    assert_eq!(rig.effects.last(), Some(&Effect::Kill { life: Life(1) }));
+    rig.exit(killed());
+    let (message, restart) = rig.down();
+    assert_eq!(message, "the mock worker made no progress loading the model for 10 s");
+    assert_eq!(restart, None);
+}
+
+#[test]
+fn a_ready_worker_is_asked_and_a_silent_one_is_killed() {
+    let mut rig = Rig::ready();
+    rig.pass_to_deadline();
+    let Some(ToWorker::Ping { n }) = rig.sends.last().cloned() else { panic!("no ping") };
+    rig.frame(ToDaemon::Pong { n, stats: Stats { running: 2, ..Stats::default() } });
+    assert_eq!(rig.sup.stats().running, 2);
+    rig.pass_to_deadline();
+    assert_eq!(rig.sup.poll_timeout().map(|(_, why)| why), Some(Wake::Pong));
+    rig.pass_to_deadline();
+    assert_eq!(rig.effects.last(), Some(&Effect::Kill { life: Life(1) }));
+    rig.exit(killed());
+    assert_eq!(rig.down().0, "the mock worker has not answered for 60 s");
+}
+
+#[test]
+fn case_f02_a_death_ends_its_jobs_and_the_successor_serves() {
+    let mut rig = Rig::ready();
+    rig.submit(1);
+    rig.submit(2);
+    rig.act(|sup, now| sup.cancel(JobId(2), now));
+    rig.frame(ToDaemon::Updates { jobs: vec![JobUpdate { id: JobId(1), tokens: vec![5], ..no_update() }] });
+    rig.exit(killed());
+    assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("worker_died"));
+    let cancelled =
+        |event: &Event| matches!(event, Event::Finished { job: JobId(2), finish: Finish::Cancelled, .. });
+    assert!(rig.events.iter().any(cancelled), "a job nobody waits for was not lost");
+    assert_eq!(rig.sup.status(), Status::Restarting);
+    rig.submit(3);
+    assert!(failed_code(&rig.events, 3).is_none(), "held until the successor is ready");
+    rig.pass_to_deadline();
+    rig.sends.clear();
+    rig.come_up();
+    assert!(rig.sends.contains(&ToWorker::Submit(submit(3))));
+}
+
+fn no_update() -> JobUpdate {
+    JobUpdate { id: JobId(0), tokens: vec![], text: String::new(), logprobs: vec![] }
+}
+
+#[test]
+fn case_f04_waits_grow_and_the_row_of_crashes_is_bounded() {
+    let config = Config { crashes_max: 4, ..Config::default() };
+    let mut rig = Rig::new(config);
+    rig.come_up();
+    let mut waits = vec![];
+    loop {
+        rig.submit(100 + waits.len() as u64);
+        rig.exit(killed());
+        let Some(wait) = rig.down().1 else { break };
+        waits.push(wait.as_millis());
+        rig.pass_to_deadline();
+        rig.come_up();
+    }
+    assert_eq!(waits, [250, 500, 1000, 2000]);
+    assert_eq!(rig.sup.status(), Status::Failed);
+    rig.submit(999);
+    assert_eq!(failed_code(&rig.events, 999).as_deref(), Some("worker_failed"));
+}
+
+#[test]
+fn case_f04_others_served_between_two_crashes_end_the_row() {
+    let config = Config { crashes_max: 1, ..Config::default() };
+    let mut rig = Rig::new(config);
+    rig.come_up();
+    for round in 0..20 {
+        rig.submit(2 * round + 1);
+        rig.frame(finished(2 * round + 1));
+        rig.submit(2 * round + 2);
+        rig.exit(killed());
+        assert_eq!(rig.down().1, Some(Duration::from_millis(250)));
+        rig.pass_to_deadline();
+        rig.come_up();
+    }
+}
+
+#[test]
+fn a_worker_that_dies_before_it_was_ever_ready_is_fatal() {
+    let mut rig = Rig::new(Config::default());
+    rig.spawned();
+    rig.exit(Exit { status: ExitStatus::Code { code: 127 }, stderr: vec!["libx.so: not found".into()] });
+    let Some(Event::Down { death, restart_in: None }) = rig.events.last() else { panic!("not down") };
+    assert!(death.refusal.message.contains("before it was up: exit code 127"));
+    assert_eq!(death.stderr, ["libx.so: not found"]);
+    assert_eq!(rig.sup.status(), Status::Failed);
+}
+
+#[test]
+fn what_an_earlier_life_says_changes_nothing() {
+    let mut rig = Rig::ready();
+    rig.exit(killed());
+    rig.pass_to_deadline();
+    rig.spawned();
+    rig.act(|sup, now| sup.handle_frame(Life(1), hello(), now));
+    assert_eq!(rig.sup.status(), Status::Restarting);
+    let late = rig.act(|sup, now| sup.handle_exit(Life(1), killed(), now));
+    assert_eq!(late, Err(Misuse::UnknownEffect(1)));
+    rig.act(|sup, now| sup.handle_link_error(Life(1), "junk", now));
+    assert_eq!(rig.effects.last(), Some(&Effect::Spawn { life: Life(2) }));
+}
+
+#[test]
+fn draining_has_a_deadline_and_stop_has_none() {
+    let mut rig = Rig::ready();
+    rig.submit(1);
+    rig.act(Supervisor::drain);
+    while rig.effects.len() < 2 {
+        rig.pass_to_deadline();
+        if let Some(ToWorker::Ping { n }) = rig.sends.last().cloned() {
+            rig.frame(ToDaemon::Pong { n, stats: Stats::default() });
+        }
+    }
+    assert_eq!(rig.now, Instant::ORIGIN + Config::default().drain);
+    assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("shutting_down"));
+    rig.exit(killed());
+    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+
+    let mut rig = Rig::new(Config::default());
+    rig.act(Supervisor::stop);
+    rig.spawned();
+    assert_eq!(rig.effects.last(), Some(&Effect::Kill { life: Life(1) }));
+    rig.exit(killed());
+    assert_eq!(rig.events, [Event::Stopped]);
+}
+
+#[test]
+fn a_worker_that_is_told_to_go_and_stays_is_killed() {
+    let mut rig = Rig::ready();
+    rig.act(Supervisor::drain);
+    assert_eq!(rig.sends.last(), Some(&ToWorker::Drain));
+    rig.pass_to_deadline();
+    assert_eq!(rig.effects.last(), Some(&Effect::Kill { life: Life(1) }));
+    assert!(rig.sup.poll_timeout().is_none());
+}
+
+#[test]
+fn the_number_of_jobs_is_bounded() {
+    let mut rig = Rig::new(Config { jobs_max: 2, ..Config::default() });
+    rig.come_up();
+    for id in 1..=3 {
+        rig.submit(id);
+    }
+    assert_eq!(failed_code(&rig.events, 3).as_deref(), Some("overloaded"));
+    assert_eq!(rig.act(|sup, now| sup.submit(submit(2), now)), Err(Misuse::DuplicateId(2)));
+}
