@@ -42,7 +42,8 @@ pub struct Job {
     /// How many tokens at the end of `prompt` an earlier worker generated for this job. They count
     /// as completion tokens, not as prompt tokens.
     pub committed: u32,
-    /// Completion tokens at most, `committed` included; at least `committed + 1`.
+    /// Completion tokens at most, `committed` included; at least 1. A job that was continued with
+    /// all of them committed ends at once.
     pub max_tokens: u32,
 }
 
@@ -74,7 +75,7 @@ pub enum Finish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The job got a lane; its first prompt chunk is in the next step.
+    /// The job got its first lane. Told once, though it may lose that lane and get another.
     Started {
         /// Which job.
         job: JobId,

@@ -4,11 +4,33 @@
 //! `handle_outcome`; at most one step is in flight. The scheduler holds token ids and positions,
 //! never logits or text: the worker samples, and tells the scheduler which token came out and
 //! whether the job ends with it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `scheduler` | the machine: getters, `handle_outcome`, verbs, polls |
+//! | `queue` | who waits, and who is next |
+//! | `plan` | who runs, and what is in the next step |
+//! | `seqs`, `prefix` | what the device holds; where a job's prompt is held already |
+//! | `budget` | how many prompt tokens go beside decode rows |
+//! | `outcome` | what a step's outcome means |
 
+mod budget;
+mod config;
+mod invariants;
 mod job;
+mod live;
+mod outcome;
+mod plan;
+mod prefix;
+mod queue;
+mod refuse;
+mod scheduler;
+mod seqs;
 mod step;
 
+pub use config::Config;
 pub use job::{Class, Event, Finish, Job, JobId, Token, Usage};
+pub use scheduler::{Scheduler, Why};
 pub use step::{
     Copying, Cut, End, Engine, RowResult, Rows, SeqId, SeqOp, Step, StepFault, StepId, StepOutcome, Want,
 };

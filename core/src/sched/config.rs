@@ -1,0 +1,50 @@
+//! What the scheduler is told once, and the limits that follow from it.
+
+use super::Engine;
+use crate::time::Duration;
+use serde::{Deserialize, Serialize};
+
+/// What the scheduler is told when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// What the runtime can do. Raised where it contradicts itself: at least one lane, a sequence
+    /// and a token a step for each.
+    pub engine: Engine,
+    /// Jobs of one class that may wait; one more is refused as `overloaded`.
+    pub queue_per_class: usize,
+    /// A job that has waited this long counts as one class higher against those that come now.
+    pub age_after: Duration,
+    /// Longest pass wanted while lanes decode. Where decoding alone takes more than half of it,
+    /// prompts get as much time as decoding does.
+    pub gap: Duration,
+}
+
+impl Config {
+    /// The defaults around an engine: 1024 waiting jobs a class, aging each 10 s, a 50 ms gap.
+    pub const fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            queue_per_class: 1024,
+            age_after: Duration::from_secs(10),
+            gap: Duration::from_millis(50),
+        }
+    }
+
+    pub(super) fn sound(mut self) -> Self {
+        let engine = &mut self.engine;
+        engine.lanes = engine.lanes.max(1);
+        engine.seqs = engine.seqs.max(engine.lanes);
+        engine.step_tokens = engine.step_tokens.max(engine.lanes);
+        self
+    }
+
+    /// Tokens one job can have, prompt and completion together. The last is never fed.
+    pub(super) fn window(&self) -> u32 {
+        self.engine.seq_tokens.min(self.engine.pool_tokens)
+    }
+
+    /// `age_after` in nanoseconds.
+    pub(super) fn age(&self) -> u64 {
+        u64::try_from(self.age_after.as_nanos()).unwrap_or(u64::MAX)
+    }
+}

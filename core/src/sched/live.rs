@@ -1,0 +1,68 @@
+//! A job while it lives in the scheduler, and the order among jobs.
+
+use super::{Class, Job, JobId, Token, Usage};
+use crate::time::Instant;
+use alloc::vec::Vec;
+
+/// Where a job stands among others: smaller goes first. It never changes while the job lives, so
+/// whoever came `age_after` later a class higher stands behind.
+pub(super) type Key = (u64, u64);
+
+/// A job that waits or runs.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    pub(super) id: JobId,
+    pub(super) class: Class,
+    /// Submission order; unique.
+    pub(super) order: u64,
+    pub(super) key: Key,
+    /// Prompt, then what was generated.
+    pub(super) tokens: Vec<Token>,
+    /// Prompt tokens for the bill: `committed` ones excluded.
+    prompt: u32,
+    /// The job ends when it has this many tokens.
+    limit: usize,
+    /// Prompt tokens never run; `None` until it has had a lane.
+    cached: Option<u32>,
+}
+
+impl Live {
+    pub(super) fn new(job: Job, order: u64, window: u32, age: u64, now: Instant) -> Self {
+        let prompt = u32::try_from(job.prompt.len()).unwrap_or(u32::MAX).saturating_sub(job.committed);
+        let due = now.as_nanos().saturating_add((job.class as u64).saturating_mul(age));
+        Self {
+            id: job.id,
+            class: job.class,
+            order,
+            key: (due, order),
+            tokens: job.prompt,
+            prompt,
+            limit: prompt.saturating_add(job.max_tokens).min(window) as usize,
+            cached: None,
+        }
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        let total = u32::try_from(self.tokens.len()).unwrap_or(u32::MAX);
+        Usage { prompt: self.prompt, cached: self.cached.unwrap_or(0), completion: total - self.prompt }
+    }
+
+    /// Whether nothing more may be generated.
+    pub(super) fn is_full(&self) -> bool {
+        self.tokens.len() >= self.limit
+    }
+
+    /// Tokens it may still get.
+    pub(super) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.tokens.len())
+    }
+
+    /// Notes that `reused` tokens need not be run. Returns the cached prompt tokens if this is the
+    /// first lane the job has.
+    pub(super) fn started(&mut self, reused: u32) -> Option<u32> {
+        let cached = reused.min(self.prompt);
+        let first = self.cached.is_none();
+        self.cached = Some(self.cached.map_or(cached, |before| before.min(cached)));
+        first.then_some(cached)
+    }
+}

@@ -1,0 +1,119 @@
+//! What a step's outcome means for the jobs in it.
+
+use super::scheduler::{Flight, Flying, Scheduler};
+use super::{End, Event, Finish, RowResult, StepFault, StepOutcome, Token, Want, refuse};
+use crate::machine::Misuse;
+use crate::refusal::Refusal;
+use crate::time::Duration;
+use alloc::vec::Vec;
+
+impl Scheduler {
+    pub(super) fn take_outcome(&mut self, outcome: StepOutcome) -> Result<(), Misuse> {
+        let id = outcome.id;
+        let Some(flight) = self.flight.take_if(|flight| flight.id == id) else {
+            return Err(Misuse::UnknownEffect(id.0));
+        };
+        match outcome.result {
+            Ok(results) if !fits(&flight, &results) => {
+                self.flight = Some(flight);
+                return Err(Misuse::WrongOutcome(id.0));
+            }
+            Ok(results) => self.completed(flight, results, outcome.elapsed),
+            Err(StepFault::Yielded) => self.yielded = true,
+            Err(StepFault::Capacity) => self.squeeze(&flight),
+            Err(StepFault::Fatal { refusal }) => self.die(refusal),
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, flight: Flight, results: Vec<RowResult>, elapsed: Duration) {
+        self.yielded = false;
+        let tokens = |decoding| {
+            let rows = flight.rows.iter().filter(move |row| row.decoding == decoding);
+            rows.map(|row| row.rows.tokens.len() as u32).sum()
+        };
+        let (decoded, prompted) = (tokens(true), tokens(false));
+        self.prompted = prompted > 0;
+        self.budget.learn(elapsed, decoded, prompted);
+        for (row, result) in flight.rows.into_iter().zip(results) {
+            self.row_done(&row, result);
+        }
+    }
+
+    fn row_done(&mut self, row: &Flying, result: RowResult) {
+        let seq = row.rows.seq;
+        if let RowResult::Fault { refusal } = result {
+            self.seqs.spoil(seq, row.rows.tokens.len() as u32);
+            if let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq) {
+                let job = self.leave(at).live.id;
+                self.events.push_back(Event::Failed { job, refusal });
+            }
+            return;
+        }
+        self.seqs.extend(seq, &row.rows.tokens);
+        if let RowResult::Token { token, end } = result
+            && let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq)
+        {
+            self.generated(at, token, end);
+        }
+    }
+
+    fn generated(&mut self, at: usize, token: Token, end: Option<End>) {
+        let lane = &mut self.lanes[at];
+        let job = lane.live.id;
+        let position = lane.live.tokens.len() as u32;
+        lane.live.tokens.push(token);
+        lane.decoding = true;
+        self.events.push_back(Event::Token { job, token, position });
+        let finish = match end {
+            Some(End::EndOfText | End::StopString) => Finish::Stop,
+            None if lane.live.is_full() => Finish::Length,
+            None => return,
+        };
+        let lane = self.leave(at);
+        self.seqs.release(lane.seq);
+        self.events.push_back(Event::Finished { job, finish, usage: lane.live.usage() });
+    }
+
+    /// The engine had no room for a step that should have fitted: drop what is kept, then send one
+    /// lane back and admit nobody until a job has left, then refuse the one that is alone.
+    fn squeeze(&mut self, flight: &Flight) {
+        let smaller = flight.rows.iter().any(|row| row.cancelled);
+        if self.seqs.spoil_kept() || smaller {
+            return;
+        }
+        let Some(lane) = self.take_last() else { return };
+        self.seqs.spoil(lane.seq, 0);
+        if self.lanes.is_empty() {
+            self.squeezed = false;
+            let refusal = refuse::no_room(lane.live.tokens.len());
+            self.events.push_back(Event::Failed { job: lane.live.id, refusal });
+        } else {
+            self.squeezed = true;
+            self.queue.push(lane.live);
+        }
+    }
+
+    /// The engine cannot go on, so no job can.
+    fn die(&mut self, refusal: Refusal) {
+        let lanes = core::mem::take(&mut self.lanes);
+        for lane in &lanes {
+            self.seqs.release(lane.seq);
+        }
+        let all = lanes.into_iter().map(|lane| lane.live).chain(self.queue.drain());
+        let failed = all.map(|live| Event::Failed { job: live.id, refusal: refusal.clone() });
+        self.events.extend(failed);
+        self.dead = Some(refusal);
+    }
+}
+
+/// Whether these are the results the rows want.
+fn fits(flight: &Flight, results: &[RowResult]) -> bool {
+    let pairs = flight.rows.iter().zip(results);
+    flight.rows.len() == results.len()
+        && pairs.into_iter().all(|(row, result)| match result {
+            RowResult::Fed => row.rows.want == Want::Nothing,
+            RowResult::Token { .. } => row.rows.want == Want::Token,
+            RowResult::Fault { .. } => true,
+        })
+}

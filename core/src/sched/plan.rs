@@ -1,0 +1,157 @@
+//! Who runs, and what is in the next step.
+//!
+//! Room is made in this order: kept prefixes are dropped (least recently used first), waiting jobs
+//! are held back, and where running jobs outgrow the pool together, the one that stands last goes
+//! back to wait, to be recomputed. The one that stands first always stays and always fits, so every
+//! job ends.
+
+use super::live::Key;
+use super::prefix;
+use super::scheduler::{Flight, Flying, Lane, Scheduler};
+use super::{Event, Rows, SeqOp, Step, StepId, Want};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+/// A prompt that saw this many steps with chunks of others only goes first in the next.
+const PATIENCE: u32 = 8;
+/// Cells left for each lane's growth when one more is admitted, at most.
+const GROWTH: u64 = 32;
+
+impl Scheduler {
+    pub(super) fn plan(&mut self) -> Option<Step> {
+        if self.lanes.is_empty() && self.queue.is_empty() {
+            return None;
+        }
+        let mut ops = Vec::new();
+        self.seqs.clear_spoiled(&mut ops);
+        self.shed();
+        self.admit(&mut ops);
+        let flying = self.pack();
+        let more: u64 = flying.iter().map(|row| row.rows.tokens.len() as u64).sum();
+        while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&mut ops) {}
+        self.last_step = StepId(self.last_step.0 + 1);
+        let rows = flying.iter().map(|row| row.rows.clone()).collect();
+        self.flight = Some(Flight { id: self.last_step, rows: flying, urgent: false });
+        Some(Step { id: self.last_step, ops, rows })
+    }
+
+    fn pool(&self) -> u64 {
+        u64::from(self.config.engine.pool_tokens)
+    }
+
+    /// Cells the lanes take once all they know is fed.
+    fn demand(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.live.tokens.len() as u64).sum()
+    }
+
+    /// Sends lanes back until the others fit.
+    fn shed(&mut self) {
+        while self.lanes.len() > 1 && self.demand() > self.pool() {
+            let Some(lane) = self.take_last() else { return };
+            self.seqs.release(lane.seq);
+            self.queue.push(lane.live);
+        }
+    }
+
+    /// Takes the lane out whose job stands last.
+    pub(super) fn take_last(&mut self) -> Option<Lane> {
+        let lanes = self.lanes.iter().enumerate();
+        let (at, _) = lanes.max_by_key(|(_, lane)| lane.live.key)?;
+        Some(self.lanes.remove(at))
+    }
+
+    /// Gives free lanes to those next in the queue. One that does not fit holds back those behind
+    /// it, or a large job would wait for ever.
+    fn admit(&mut self, ops: &mut Vec<SeqOp>) {
+        let engine = self.config.engine;
+        let share = self.pool() / (4 * u64::from(engine.lanes));
+        let growth = |room: usize| (room as u64).min(GROWTH).min(share);
+        let mut need: u64 =
+            self.lanes.iter().map(|lane| lane.live.tokens.len() as u64 + growth(lane.live.room())).sum();
+        while self.lanes.len() < engine.lanes as usize {
+            let Some(next) = self.queue.peek() else { return };
+            need += next.tokens.len() as u64 + growth(next.room());
+            if !self.lanes.is_empty() && (self.squeezed || need > self.pool()) {
+                return;
+            }
+            let place = prefix::place(&mut self.seqs, &engine, next.id, &next.tokens, ops);
+            let Some((seq, reused)) = place else { return };
+            let Some(mut live) = self.queue.pop() else { return };
+            if let Some(cached) = live.started(reused) {
+                self.events.push_back(Event::Started { job: live.id, cached });
+            }
+            self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0 });
+        }
+    }
+
+    fn pack(&mut self) -> Vec<Flying> {
+        let engine = self.config.engine;
+        let decoding = self.lanes.iter().filter(|lane| lane.decoding).count();
+        let prefilling = self.lanes.len() - decoding;
+        let decodes = decoding > 0 && (engine.mixes || prefilling == 0 || self.prompted);
+        let prompts = prefilling > 0 && (engine.mixes || !decodes);
+        let mut flying = Vec::new();
+        if decodes {
+            let lanes = 0..self.lanes.len();
+            flying.extend(lanes.filter(|&at| self.lanes[at].decoding).map(|at| self.row(at, 1)));
+        }
+        if prompts {
+            let left = engine.step_tokens as usize - flying.len();
+            let budget = if decoding > 0 { self.budget.prompt_tokens() as usize } else { left };
+            self.chunks(budget.min(left), &mut flying);
+        }
+        flying
+    }
+
+    /// Shares the budget out: class first, then who needs least, then who came first. One passed
+    /// over too often goes before all, but leaves the others half.
+    fn chunks(&mut self, mut budget: usize, flying: &mut Vec<Flying>) {
+        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&at| !self.lanes[at].decoding).collect();
+        order.sort_by_key(|&at| self.chunk_order(at));
+        let mut others: usize = order.iter().map(|&at| self.pending(at)).sum();
+        for at in order {
+            let pending = self.pending(at);
+            others -= pending;
+            let patient = self.lanes[at].passed_over < PATIENCE;
+            let leave = if patient { 0 } else { others.min(budget / 2) };
+            let take = pending.min(budget - leave);
+            let passed_over = self.lanes[at].passed_over.saturating_add(1);
+            self.lanes[at].passed_over = if take == 0 { passed_over } else { 0 };
+            if take > 0 {
+                budget -= take;
+                flying.push(self.row(at, take));
+            }
+        }
+    }
+
+    fn chunk_order(&self, at: usize) -> (Reverse<bool>, usize, usize, Key) {
+        let lane = &self.lanes[at];
+        let starved = lane.passed_over >= PATIENCE;
+        (Reverse(starved), lane.live.class as usize, self.pending(at), lane.live.key)
+    }
+
+    /// Tokens the job has that its sequence does not hold yet; at least one.
+    fn pending(&self, at: usize) -> usize {
+        let lane = &self.lanes[at];
+        lane.live.tokens.len() - self.seqs.get(lane.seq).tokens().len()
+    }
+
+    fn row(&self, at: usize, take: usize) -> Flying {
+        let lane = &self.lanes[at];
+        let start = self.seqs.get(lane.seq).tokens().len();
+        let end = start + take;
+        let want = if end == lane.live.tokens.len() { Want::Token } else { Want::Nothing };
+        Flying {
+            rows: Rows {
+                job: lane.live.id,
+                seq: lane.seq,
+                start: start as u32,
+                tokens: lane.live.tokens[start..end].to_vec(),
+                want,
+            },
+            class: lane.live.class,
+            decoding: lane.decoding,
+            cancelled: false,
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The machine.
+
+use super::budget::Budget;
+use super::live::Live;
+use super::queue::Queue;
+use super::seqs::Seqs;
+use super::{
+    Class, Config, Engine, Event, Finish, Job, JobId, Rows, SeqId, Step, StepId, StepOutcome, refuse,
+};
+use crate::machine::Misuse;
+use crate::refusal::Refusal;
+use crate::time::{Clock, Instant};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// Decides which tokens run in the next device step.
+///
+/// # Use
+///
+/// After every input (`submit`, `cancel`, `handle_outcome`) drain, in this order,
+/// [`poll_step`](Self::poll_step), [`poll_event`](Self::poll_event) and
+/// [`poll_timeout`](Self::poll_timeout): a step is planned first because planning it gives lanes
+/// away, which the events tell. It is sound to submit several jobs before polling; they are then
+/// ranked together. While a step runs, jobs may be submitted and cancelled; ask
+/// [`wants_yield`](Self::wants_yield) after each.
+///
+/// Unless it is idle or a step is in flight, there is always a next step.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    pub(super) config: Config,
+    clock: Clock,
+    pub(super) queue: Queue,
+    /// Jobs that run, in the order they got their lanes.
+    pub(super) lanes: Vec<Lane>,
+    pub(super) seqs: Seqs,
+    pub(super) budget: Budget,
+    pub(super) flight: Option<Flight>,
+    pub(super) events: VecDeque<Event>,
+    pub(super) last_step: StepId,
+    orders: u64,
+    /// The last step completed held prompt chunks: where passes do not mix, decode rows are next.
+    pub(super) prompted: bool,
+    /// The last step was given up: the next one is let through.
+    pub(super) yielded: bool,
+    /// The engine had less room than it said: no lane is given away until a job has left one.
+    pub(super) squeezed: bool,
+    pub(super) dead: Option<Refusal>,
+}
+
+/// A job that runs.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    pub(super) live: Live,
+    pub(super) seq: SeqId,
+    /// It has a token from this lane: the next one is a decode row.
+    pub(super) decoding: bool,
+    /// Steps with prompt chunks, none of them its own, since its last.
+    pub(super) passed_over: u32,
+}
+
+/// The step that runs now.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    pub(super) id: StepId,
+    pub(super) rows: Vec<Flying>,
+    /// Something came that should not wait for this pass.
+    pub(super) urgent: bool,
+}
+
+/// An entry of the step that runs now.
+#[derive(Clone, Debug)]
+pub(super) struct Flying {
+    pub(super) rows: Rows,
+    pub(super) class: Class,
+    pub(super) decoding: bool,
+    pub(super) cancelled: bool,
+}
+
+/// Why a deadline of the scheduler exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {}
+
+impl Scheduler {
+    /// A scheduler for a freshly loaded model, whose sequences are all empty.
+    pub fn new(config: Config) -> Self {
+        let config = config.sound();
+        Self {
+            config,
+            clock: Clock::default(),
+            queue: Queue::default(),
+            lanes: Vec::new(),
+            seqs: Seqs::new(config.engine.seqs),
+            budget: Budget::new(config.gap),
+            flight: None,
+            events: VecDeque::new(),
+            last_step: StepId::default(),
+            orders: 0,
+            prompted: false,
+            yielded: false,
+            squeezed: false,
+            dead: None,
+        }
+    }
+
+    // Getters.
+
+    /// The engine it plans for.
+    pub fn engine(&self) -> &Engine {
+        &self.config.engine
+    }
+
+    /// Tokens a job can have, prompt and completion together.
+    pub fn window(&self) -> u32 {
+        self.config.window()
+    }
+
+    /// Jobs of a class that have no lane.
+    pub fn waiting(&self, class: Class) -> usize {
+        self.queue.len(class)
+    }
+
+    /// Jobs of a class that have a lane.
+    pub fn running(&self, class: Class) -> usize {
+        self.lanes.iter().filter(|lane| lane.live.class == class).count()
+    }
+
+    /// Cells in use, kept prefixes included; a cell that sequences share is counted for each.
+    pub fn cells_used(&self) -> u32 {
+        u32::try_from(self.seqs.cells()).unwrap_or(u32::MAX)
+    }
+
+    /// Steps planned so far.
+    pub fn steps(&self) -> u64 {
+        self.last_step.0
+    }
+
+    /// Whether no job is alive and no step is in flight.
+    pub fn is_idle(&self) -> bool {
+        self.lanes.is_empty() && self.queue.is_empty() && self.flight.is_none()
+    }
+
+    /// Whether a job is alive.
+    pub fn contains(&self, job: JobId) -> bool {
+        self.queue.contains(job) || self.lanes.iter().any(|lane| lane.live.id == job)
+    }
+
+    /// Whether the step in flight should be given up at the next boundary: something more urgent
+    /// can start and would wait longer than `gap` for it, or half of it is for cancelled jobs. Of
+    /// two steps in a row at most one is given up, so that work gets on; one in which no job is
+    /// left always is.
+    pub fn wants_yield(&self) -> bool {
+        let Some(flight) = &self.flight else { return false };
+        let all: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();
+        let lost: usize =
+            flight.rows.iter().filter(|row| row.cancelled).map(|row| row.rows.tokens.len()).sum();
+        if all == lost {
+            return all > 0;
+        }
+        !self.yielded && (flight.urgent || lost * 2 >= all)
+    }
+
+    // The world happened.
+
+    /// Takes the outcome of the step in flight.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse::UnknownEffect`] if no such step is in flight, [`Misuse::WrongOutcome`] if the
+    /// results are not those the step's rows want. Nothing has changed then.
+    pub fn handle_outcome(&mut self, outcome: StepOutcome, now: Instant) -> Result<(), Misuse> {
+        self.clock.advance(now);
+        self.take_outcome(outcome)
+    }
+
+    // Verbs.
+
+    /// Queues a job. A continued job (`committed`) that has no room left ends at once with
+    /// [`Finish::Length`].
+    ///
+    /// # Errors
+    ///
+    /// `invalid_prompt` (empty, or all `committed`), `invalid_max_tokens` (0),
+    /// `context_length_exceeded`, `duplicate_id`, `overloaded` (the class's queue is full), or what
+    /// the engine died of.
+    pub fn submit(&mut self, job: Job, now: Instant) -> Result<(), Refusal> {
+        let now = self.clock.advance(now);
+        if let Some(refusal) = &self.dead {
+            return Err(refusal.clone());
+        }
+        refuse::check(&job, &self.config)?;
+        if self.contains(job.id) {
+            return Err(refuse::duplicate(&job));
+        }
+        let (class, waiting) = (job.class, self.queue.len(job.class));
+        if waiting >= self.config.queue_per_class {
+            return Err(refuse::overloaded(class, waiting));
+        }
+        self.orders += 1;
+        let live = Live::new(job, self.orders, self.config.window(), self.config.age(), now);
+        if live.is_full() {
+            let (job, usage) = (live.id, live.usage());
+            self.events.push_back(Event::Finished { job, finish: Finish::Length, usage });
+            return Ok(());
+        }
+        self.queue.push(live);
+        self.note_urgency(class);
+        Ok(())
+    }
+
+    /// Ends a job with [`Finish::Cancelled`]; its lane is free at once and no token of it is
+    /// reported any more. What completed steps computed is kept for others. Returns whether the job
+    /// was alive.
+    pub fn cancel(&mut self, job: JobId, now: Instant) -> bool {
+        self.clock.advance(now);
+        let live = if let Some(live) = self.queue.remove(job) {
+            live
+        } else if let Some(at) = self.lanes.iter().position(|lane| lane.live.id == job) {
+            let lane = self.leave(at);
+            self.seqs.release(lane.seq);
+            lane.live
+        } else {
+            return false;
+        };
+        let flying = self.flight.iter_mut().flat_map(|flight| &mut flight.rows);
+        flying.filter(|row| row.rows.job == job).for_each(|row| row.cancelled = true);
+        self.events.push_back(Event::Finished { job, finish: Finish::Cancelled, usage: live.usage() });
+        true
+    }
+
+    // Polls.
+
+    /// The next step, if none is in flight and there is work.
+    pub fn poll_step(&mut self, now: Instant) -> Option<Step> {
+        self.clock.advance(now);
+        if self.flight.is_some() || self.dead.is_some() {
+            return None;
+        }
+        self.plan()
+    }
+
+    /// What became of jobs, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call again although nothing happened, and why. Aging is settled by the order in
+    /// which jobs stand, so nothing here waits for time: always `None`.
+    pub fn poll_timeout(&self) -> Option<(Instant, Why)> {
+        None
+    }
+
+    /// Takes a lane's job out of it.
+    pub(super) fn leave(&mut self, at: usize) -> Lane {
+        self.squeezed = false;
+        self.lanes.remove(at)
+    }
+
+    /// A pass that holds nothing but long prompts of lower classes is not worth waiting for. One
+    /// that decodes is as short as it gets.
+    fn note_urgency(&mut self, class: Class) {
+        let free = self.lanes.len() < self.config.engine.lanes as usize;
+        let Some(flight) = self.flight.as_mut().filter(|_| free) else { return };
+        let lower = flight.rows.iter().all(|row| !row.decoding && row.class > class);
+        let tokens: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();
+        if lower && tokens > self.budget.prompt_tokens() as usize {
+            flight.urgent = true;
+        }
+    }
+}
