@@ -1,0 +1,4 @@
+//! Everything that needs more than one package, or the real things.
+
+mod gate;
+mod http;
