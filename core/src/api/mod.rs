@@ -1,1 +1,31 @@
 //! OpenAI request and response shapes, parsed and bounded, errors in its envelope.
+//!
+//! In: [`parse_chat`] and [`parse_completion`] turn a body into a [`Request`], which becomes a
+//! [`Submit`](crate::wire::Submit) for the worker. Out: a [`Refusal`](crate::Refusal) becomes an
+//! [`ErrorReply`].
+//!
+//! # What is refused
+//!
+//! `null` is "not given" everywhere. A parameter that would change the answer and is not supported
+//! is a 400 `unsupported_parameter` that names it, and so is one nobody knows: as the OpenAI API
+//! does, and unlike servers that ignore it, since a mistyped or unsupported parameter that is
+//! silently ignored gives a wrong answer with status 200. Parameters without influence on the
+//! answer (`user`, `metadata`, `store`, …) are accepted and ignored.
+
+mod chat;
+mod completion;
+mod error;
+mod fields;
+mod headers;
+mod json;
+mod messages;
+mod paths;
+mod request;
+mod sampling;
+
+pub use chat::parse_chat;
+pub use completion::parse_completion;
+pub use error::{ErrorReply, codes};
+pub use headers::{check_content_type, parse_class};
+pub use json::{Bounds, parse_object};
+pub use request::{Endpoint, Media, Request};

@@ -1,0 +1,46 @@
+//! Request headers that decide something.
+
+use super::codes;
+use super::fields::short;
+use crate::refusal::Refusal;
+use crate::sched::Class;
+use alloc::format;
+
+/// The class a request's `x-superfluid-qos` header names; without the header, the default one.
+///
+/// # Errors
+/// `invalid_header` for anything but `interactive`, `agent` and `background`.
+pub fn parse_class(header: Option<&[u8]>) -> Result<Class, Refusal> {
+    match header.map(<[u8]>::trim_ascii) {
+        None => Ok(Class::default()),
+        Some(b"interactive") => Ok(Class::Interactive),
+        Some(b"agent") => Ok(Class::Agent),
+        Some(b"background") => Ok(Class::Background),
+        Some(other) => {
+            let other = short(&alloc::string::String::from_utf8_lossy(other));
+            let message =
+                format!("x-superfluid-qos must be interactive, agent or background, and is '{other}'");
+            Err(Refusal::new(codes::INVALID_HEADER, message).param("x-superfluid-qos"))
+        }
+    }
+}
+
+/// Refuses a body that says it is something else than JSON. Browsers send `text/plain` to other
+/// sites without asking, JSON they don't. A request that says nothing is taken at its bytes.
+///
+/// # Errors
+/// `invalid_header`.
+pub fn check_content_type(header: Option<&[u8]>) -> Result<(), Refusal> {
+    let Some(header) = header else { return Ok(()) };
+    let kind = header.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    let is_json = kind.eq_ignore_ascii_case(b"application/json")
+        || kind.len() > 17
+            && kind[..12].eq_ignore_ascii_case(b"application/")
+            && kind[kind.len() - 5..].eq_ignore_ascii_case(b"+json");
+    if is_json {
+        return Ok(());
+    }
+    let kind = short(&alloc::string::String::from_utf8_lossy(kind));
+    let message = format!("content-type must be application/json, and is '{kind}'");
+    Err(Refusal::new(codes::INVALID_HEADER, message).param("content-type"))
+}
