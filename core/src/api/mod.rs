@@ -2,7 +2,8 @@
 //!
 //! In: [`parse_chat`] and [`parse_completion`] turn a body into a [`Request`], which becomes a
 //! [`Submit`](crate::wire::Submit) for the worker. Out: a [`Refusal`](crate::Refusal) becomes an
-//! [`ErrorReply`].
+//! [`ErrorReply`], and a worker's messages about one job go through a [`Reply`], which says which bytes
+//! to write.
 //!
 //! # What is refused
 //!
@@ -12,20 +13,27 @@
 //! silently ignored gives a wrong answer with status 200. Parameters without influence on the
 //! answer (`user`, `metadata`, `store`, …) are accepted and ignored.
 
+mod body;
 mod chat;
 mod completion;
 mod error;
 mod fields;
 mod headers;
 mod json;
+mod logprobs;
 mod messages;
+mod models;
 mod paths;
+mod reply;
 mod request;
 mod sampling;
+mod sse;
 
 pub use chat::parse_chat;
 pub use completion::parse_completion;
 pub use error::{ErrorReply, codes};
 pub use headers::{check_content_type, parse_class};
 pub use json::{Bounds, parse_object};
+pub use models::{ModelCard, model_card, model_list};
+pub use reply::{KEEP_ALIVE, Output, Reply, START_WITHIN, Wake};
 pub use request::{Endpoint, Media, Request};

@@ -1,0 +1,66 @@
+//! `/v1/models`.
+
+use super::json::to_bytes;
+use super::paths::without_paths;
+use crate::capability::Record;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// One served model, as `/v1/models` lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelCard<'a> {
+    /// The id that requests name.
+    pub id: &'a str,
+    /// When it was loaded, seconds since 1970.
+    pub created: u64,
+    /// What it can do; `None` while it loads.
+    pub record: Option<&'a Record>,
+}
+
+#[derive(Serialize)]
+struct Model<'a> {
+    id: &'a str,
+    object: &'static str,
+    created: u64,
+    owned_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capabilities: Option<Map<String, Value>>,
+}
+
+impl<'a> From<&ModelCard<'a>> for Model<'a> {
+    fn from(card: &ModelCard<'a>) -> Self {
+        let capabilities = card.record.map(|record| {
+            let mut map = record.0.clone();
+            map.values_mut().for_each(strip);
+            map
+        });
+        Self { id: card.id, object: "model", created: card.created, owned_by: "superfluid", capabilities }
+    }
+}
+
+/// The body of `GET /v1/models`.
+pub fn model_list(cards: &[ModelCard<'_>]) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct List<'a> {
+        object: &'static str,
+        data: Vec<Model<'a>>,
+    }
+    to_bytes(&List { object: "list", data: cards.iter().map(Model::from).collect() })
+}
+
+/// The body of `GET /v1/models/{id}`.
+pub fn model_card(card: &ModelCard<'_>) -> Vec<u8> {
+    to_bytes(&Model::from(card))
+}
+
+/// A runtime's reasons may name its files.
+fn strip(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = without_paths(text),
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        Value::Object(map) => map.values_mut().for_each(strip),
+        _ => {}
+    }
+}
