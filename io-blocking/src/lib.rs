@@ -1,1 +1,16 @@
 //! Performs core's install, probe and resolve effects with blocking calls.
+//!
+//! Nothing here decides: [`install::run`] drives core's install machine and [`probe::facts`] puts
+//! core's questions to this machine. What an answer means is core's.
+
+mod archive;
+mod effects;
+mod files;
+pub mod home;
+pub mod install;
+mod net;
+pub mod probe;
+mod process;
+
+pub use home::Home;
+pub use net::fetch_text;

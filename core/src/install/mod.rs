@@ -1,11 +1,13 @@
 //! What to fetch for a machine, and how to place it so that it is whole or absent.
 //!
 //! [`recipe`] holds the tested releases as data, [`plan`] turns a request, the machine's facts and
-//! a recipe into an ordered list of plans, `machine` carries one out, `archive` judges members,
+//! a recipe into an ordered list of plans, [`machine`] carries one out, [`archive`] judges members,
 //! [`layout`], [`Manifest`] and [`rank`] say what lies where and which install is the default.
 
+pub mod archive;
 pub mod check;
 pub mod layout;
+pub mod machine;
 mod manifest;
 mod name;
 pub mod plan;

@@ -1,0 +1,294 @@
+//! What the machine asks of the world, and what the world answers. All plain data.
+
+use crate::install::Source;
+use crate::install::archive::{Arrangement, Limits, Member, Placement};
+use crate::machine::EffectId;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// One thing to do. Paths are relative to the runtime's own directory
+/// (`$SUPERFLUID_HOME/runtimes/<id>/`) unless a field says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Action {
+    /// Make the runtime's directory where it lacks and take the lock file in it: `Locked`, or
+    /// `Busy` where another process holds it and `wait` is not set.
+    Lock {
+        /// Wait for the other process.
+        wait: bool,
+    },
+    /// Give the lock back.
+    Unlock,
+    /// Say what is in the runtime's directory: `Listing`.
+    List,
+    /// Make a new directory, 0755; its parent is there.
+    MakeDir {
+        /// The directory.
+        path: String,
+    },
+    /// Remove whatever is at `path`, following no link; fine where nothing is.
+    Remove {
+        /// What to remove.
+        path: String,
+    },
+    /// Copy the source to a new file and hash it on the way: `Fetched`. Fails where it has more
+    /// than `max` bytes. Every hop of a URL is https.
+    Fetch {
+        /// Name for progress and messages.
+        name: String,
+        /// Where from.
+        source: Source,
+        /// The new file.
+        to: String,
+        /// Most bytes taken.
+        max: u64,
+        /// Bytes expected, where known.
+        size: Option<u64>,
+        /// Longest wait for a connection, in milliseconds.
+        connect_ms: u64,
+        /// Longest wait for the next bytes, in milliseconds.
+        stall_ms: u64,
+    },
+    /// Read a gzip-compressed tar archive to its very end, within `limits`: `Members`. Writes nothing.
+    Survey {
+        /// The archive.
+        archive: String,
+        /// Name for messages.
+        name: String,
+        /// What reading it may cost.
+        limits: Limits,
+    },
+    /// Make the folders of an arrangement below `into`, 0755.
+    MakeFolders {
+        /// An existing directory.
+        into: String,
+        /// Parents first.
+        dirs: Vec<String>,
+    },
+    /// Write an archive's files below `into`, each anew, through no link: 0755 or 0644.
+    Unpack {
+        /// The archive, as it was surveyed.
+        archive: String,
+        /// Name for messages.
+        name: String,
+        /// What reading it may cost.
+        limits: Limits,
+        /// An existing directory.
+        into: String,
+        /// In the archive's order.
+        files: Vec<Placement>,
+    },
+    /// Make the hard links, then the symbolic links, of an arrangement below `into`.
+    MakeLinks {
+        /// An existing directory.
+        into: String,
+        /// What to make; its files and folders are there.
+        links: Arrangement,
+    },
+    /// Copy a program into place, 0755.
+    CopyProgram {
+        /// An absolute path of this machine.
+        from: String,
+        /// The new file.
+        to: String,
+    },
+    /// Run `<worker> check` without credential-named variables: `Ran`, whatever came of it.
+    Check {
+        /// The staged worker.
+        worker: String,
+        /// Longest run, in milliseconds; then it is killed.
+        limit_ms: u64,
+    },
+    /// Write a new text file, 0644.
+    Write {
+        /// The new file.
+        path: String,
+        /// What it holds.
+        text: String,
+    },
+    /// Bring everything below `path` to the disk.
+    SyncTree {
+        /// A directory.
+        path: String,
+    },
+    /// Bring the runtime's directory itself to the disk: the names in it.
+    SyncNames,
+    /// Rename, atomically; nothing is at `to`.
+    Rename {
+        /// What is there.
+        from: String,
+        /// Its new name.
+        to: String,
+    },
+    /// Make `link` a symbolic link to `target`, atomically replacing a link that is there.
+    SetLink {
+        /// The link.
+        link: String,
+        /// Relative to the runtime's directory.
+        target: String,
+    },
+    /// Give a text file this content, atomically.
+    SetFile {
+        /// The file.
+        path: String,
+        /// What it holds.
+        text: String,
+    },
+}
+
+impl Action {
+    /// Whether a failed attempt is certain to have changed nothing.
+    pub const fn is_atomic(&self) -> bool {
+        matches!(self, Self::Rename { .. } | Self::SetLink { .. } | Self::SetFile { .. })
+    }
+}
+
+/// An action, its id, and what takes it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Answer with this, once.
+    pub id: EffectId,
+    /// What to do.
+    pub action: Action,
+    /// What takes it back, where it changes files. The machine asks for it when it must.
+    pub inverse: Option<Action>,
+}
+
+/// What an entry of a runtime's directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// A directory.
+    Dir,
+    /// A symbolic link, wherever it leads.
+    Symlink,
+    /// Anything else.
+    Other,
+}
+
+/// An entry of a runtime's directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is, without following a link.
+    pub kind: EntryKind,
+    /// Text of its `runtime.json`, where it is a directory with one of sane size.
+    pub manifest: Option<String>,
+    /// Whether it is a directory with the runtime's worker in `bin/`.
+    pub worker: bool,
+}
+
+/// What is in a runtime's directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Entries, by name.
+    pub entries: Vec<Entry>,
+    /// What `current` points to, where it is a link.
+    pub current: Option<String>,
+    /// What `pinned` says, where it is a file.
+    pub pinned: Option<String>,
+}
+
+/// What came of running the staged worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ended", rename_all = "snake_case")]
+pub enum Run {
+    /// It could not be started.
+    NotStarted(Fault),
+    /// It ran past its limit and was killed.
+    TimedOut {
+        /// Last lines of what it said on stderr.
+        stderr: String,
+    },
+    /// It ended by itself.
+    Exited {
+        /// Its exit status; `None` where a signal ended it.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+        /// What it printed, bounded.
+        stdout: String,
+        /// Last lines of what it said on stderr.
+        stderr: String,
+    },
+}
+
+/// Kinds of the world's failures that decide what is said or done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// The disk or a quota is full.
+    NoSpace,
+    /// Not allowed.
+    Permission,
+    /// A program may not run where it lies: the file system is mounted noexec.
+    NoExec,
+    /// Not there.
+    NotFound,
+    /// The file system does not do this.
+    Unsupported,
+    /// The file system is read-only.
+    ReadOnly,
+    /// The host's certificate is not trusted.
+    Certificate,
+    /// The server answered with this status.
+    Status(u16),
+    /// Connection failed, broke or stalled.
+    Network,
+    /// A redirect led away from https.
+    NotHttps,
+    /// More bytes than allowed.
+    TooLarge,
+    /// The archive is damaged or not acceptable.
+    Archive,
+    /// Anything else.
+    Other,
+}
+
+/// A failure of the world: which kind, and what happened to which file or host, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// What decides.
+    pub kind: FaultKind,
+    /// One sentence without a final period that names the file or host.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
+/// The answer to an effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "was", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is done; for actions that bring nothing back.
+    Done,
+    /// The lock is ours.
+    Locked,
+    /// Another process holds the lock.
+    Busy,
+    /// What is there.
+    Listing(Listing),
+    /// The copy's size and digest.
+    Fetched {
+        /// Bytes.
+        bytes: u64,
+        /// Lower-case hex.
+        sha256: String,
+    },
+    /// What the archive holds, each judged alone.
+    Members {
+        /// In its order.
+        members: Vec<Member>,
+    },
+    /// What came of the run.
+    Ran(Run),
+    /// It was not done.
+    Failed(Fault),
+}

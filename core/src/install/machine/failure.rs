@@ -1,0 +1,156 @@
+//! The world's failures in words, each with what to do next.
+
+use super::effect::{Action, Fault, FaultKind, Outcome};
+use super::names;
+use crate::install::{Plan, Source};
+use crate::refusal::Refusal;
+use alloc::format;
+use alloc::string::String;
+
+/// A fault by its kind alone.
+pub(super) fn explain(fault: &Fault) -> Refusal {
+    let (code, hint) = match fault.kind {
+        FaultKind::NoSpace => {
+            ("no_space", "free some space, or set SUPERFLUID_HOME to a folder on a larger disk")
+        }
+        FaultKind::Permission => {
+            ("not_permitted", "make the folder writable, or set SUPERFLUID_HOME to one that is")
+        }
+        FaultKind::ReadOnly => ("read_only", "set SUPERFLUID_HOME to a folder on a writable file system"),
+        FaultKind::NoExec => {
+            ("no_exec", "set SUPERFLUID_HOME to a folder on a file system that is mounted without noexec")
+        }
+        FaultKind::NotFound => ("not_found", "check the path"),
+        FaultKind::Unsupported => {
+            ("unsupported_filesystem", "set SUPERFLUID_HOME to a folder on a local disk")
+        }
+        FaultKind::Certificate => (
+            "certificate_not_trusted",
+            "if a proxy of your own inspects TLS, name its certificate authority with SSL_CERT_FILE",
+        ),
+        FaultKind::Status(_) => ("http_status", "check the version and the address"),
+        FaultKind::Network => (
+            "network",
+            "check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from",
+        ),
+        FaultKind::NotHttps => ("not_https", "archives are fetched over https only, on every hop"),
+        FaultKind::TooLarge => {
+            ("too_large", "the archive is not the one that was planned; get it from its own project")
+        }
+        FaultKind::Archive => {
+            ("bad_archive", "nothing was placed; get the archive again from its own project")
+        }
+        FaultKind::Other => return Refusal::new("io", fault.message.clone()),
+    };
+    Refusal::new(code, fault.message.clone()).hint(hint)
+}
+
+/// The lock could not be taken.
+pub(super) fn lock(fault: &Fault) -> Refusal {
+    match fault.kind {
+        FaultKind::Unsupported => Refusal::new("no_lock", fault.message.clone())
+            .hint("the file system of this folder has no file locks, so two installs could not be kept apart")
+            .hint("set SUPERFLUID_HOME to a folder on a local disk"),
+        _ => explain(fault),
+    }
+}
+
+/// A fetch failed: which file of which release, and from where.
+pub(super) fn fetch(plan: &Plan, name: &str, source: &Source, fault: &Fault) -> Refusal {
+    let mut refusal = explain(fault);
+    if let Source::Url { url } = source {
+        refusal.message = format!(
+            "cannot fetch {name} of {} {} ({}) from {url}: {}",
+            plan.runtime, plan.version, plan.backend, fault.message
+        );
+        if fault.kind == FaultKind::Status(404) {
+            refusal.hints =
+                alloc::vec!["this release has no such file; try another --version or --backend".into()];
+        }
+    }
+    refusal
+}
+
+/// An asset's digest is not the expected one.
+pub(super) fn digest(name: &str, expected: &str, got: &str) -> Refusal {
+    Refusal::new(
+        "wrong_sha256",
+        format!("{name} has another SHA-256 than expected: expected {expected}, got {got}"),
+    )
+    .hint("nothing was unpacked; the archive was changed or cut short on its way, so fetch it again")
+    .hint("if it is another archive on purpose, give its own digest with --sha256")
+}
+
+/// An asset's size is not the expected one.
+pub(super) fn size(name: &str, expected: u64, got: u64) -> Refusal {
+    Refusal::new("wrong_size", format!("{name} has {got} bytes, expected {expected}"))
+        .hint("nothing was unpacked; the archive was cut short or changed on its way, so fetch it again")
+}
+
+/// No worker came with the archive and none lies beside superfluid.
+pub(super) fn no_adapter(runtime: &str, worker: &str) -> Refusal {
+    Refusal::new("no_adapter", format!("the archive has no {worker}, and no adapter lies beside superfluid"))
+        .hint(format!(
+            "put superfluid-worker-{runtime} beside the superfluid binary, or in libexec/superfluid"
+        ))
+}
+
+/// No plan stands.
+pub(super) fn no_device(tried: &[(String, String)]) -> Refusal {
+    let lines: alloc::vec::Vec<String> = tried.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    let refusal = Refusal::new("no_device", lines.join("; "));
+    if let [_] = tried {
+        return refusal.hint("install without --backend to let the machine's own devices decide");
+    }
+    refusal.hint("superfluid runtime install <id> --dry-run shows what was considered")
+}
+
+/// Something temporary could not be removed; a later run will sweep it.
+pub(super) fn leftover(fault: &Fault) -> Refusal {
+    Refusal::new("leftover", format!("something was left behind: {}", fault.message))
+        .hint("the next install or removal of this runtime tries again")
+}
+
+/// An answer nobody expects there.
+pub(super) fn unexpected(action: &Action, outcome: &Outcome) -> Refusal {
+    match (action, outcome) {
+        (_, Outcome::Failed(fault)) => explain(fault),
+        (action, _) => Refusal::new("io", format!("an unexpected answer to {action:?}")),
+    }
+}
+
+/// A name for staging that might leave its place.
+pub(super) fn nonce(nonce: &str) -> Result<(), Refusal> {
+    if names::is_nonce(nonce) {
+        return Ok(());
+    }
+    Err(Refusal::new("bad_nonce", format!("{nonce:?} cannot be part of a file name")))
+}
+
+/// What a program said last, for the end of a message.
+pub(super) fn said(stderr: &str) -> String {
+    let lines: alloc::vec::Vec<&str> =
+        stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(4)..].join(" | ");
+    let shown: String = last.chars().take(600).flat_map(plain).collect();
+    if shown.is_empty() { String::new() } else { format!(": {shown}") }
+}
+
+/// Printable as it is, else escaped: what a program says must not steer a terminal.
+fn plain(c: char) -> alloc::vec::Vec<char> {
+    if c.is_control() { c.escape_default().collect() } else { alloc::vec![c] }
+}
+
+/// A signal by name.
+pub(super) fn signal(number: i32) -> String {
+    let name = match number {
+        4 => "SIGILL (an instruction this processor does not have)",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL (perhaps out of memory)",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => return format!("signal {number}"),
+    };
+    name.into()
+}

@@ -1,0 +1,372 @@
+//! Carries out what core's install machine asks, in one runtime's directory.
+
+use crate::archive::{self, Trouble};
+use crate::files::{self, Dir, fault};
+use crate::net::{self, Patience};
+use crate::process::{self, Ended};
+use sha2::{Digest, Sha256};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+use superfluid_core::install::archive::Shape;
+use superfluid_core::install::machine::{
+    Action, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome, Run,
+};
+use superfluid_core::install::{Source, layout};
+use superfluid_core::machine::EffectId;
+use superfluid_core::runtime::RuntimeId;
+use superfluid_core::supervise::is_credential;
+use superfluid_core::{Instant, Refusal};
+
+/// Hears what happens.
+pub trait Reporter {
+    /// Something worth telling.
+    fn event(&mut self, event: &Event);
+}
+
+/// Drives a request to its end in `dir`, the runtime's own directory.
+pub fn run(
+    machine: &mut Machine,
+    runtime: RuntimeId,
+    dir: &Path,
+    reporter: &mut dyn Reporter,
+) -> Result<Finished, Refusal> {
+    let started = std::time::Instant::now();
+    let mut installer = Installer { runtime, dir: dir.to_path_buf(), lock: None };
+    loop {
+        while let Some(event) = machine.poll_event() {
+            reporter.event(&event);
+        }
+        let Some(effect) = machine.poll_effect() else { break };
+        let outcome = installer.perform(&effect.action, &mut |bytes| {
+            progress(machine, effect.id, bytes, now(started));
+            while let Some(event) = machine.poll_event() {
+                reporter.event(&event);
+            }
+        });
+        machine.handle_done(effect.id, outcome, now(started)).map_err(|misuse| {
+            Refusal::new("internal", format!("the installer was driven wrongly: {misuse}"))
+        })?;
+    }
+    match machine.result() {
+        Some(result) => result.clone(),
+        None => Err(Refusal::new("internal", "the installer stopped before its end")),
+    }
+}
+
+/// What is in a runtime's directory; empty where there is none. Takes no lock and changes nothing.
+pub fn look(runtime: RuntimeId, dir: &Path) -> Result<Listing, Refusal> {
+    list(runtime, dir).or_else(|error| match error.kind() {
+        ErrorKind::NotFound => Ok(Listing::default()),
+        _ => Err(Refusal::new("io", format!("cannot read {}: {error}", dir.display()))),
+    })
+}
+
+/// Unique among what lives on this machine: a process id and the time.
+pub fn nonce() -> String {
+    let nanos = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_nanos());
+    format!("{}-{nanos:x}", std::process::id())
+}
+
+fn now(started: std::time::Instant) -> Instant {
+    Instant::from_nanos(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn progress(machine: &mut Machine, id: EffectId, bytes: u64, now: Instant) {
+    // The effect is in flight while it is performed, so there is nothing to misuse.
+    let _ = machine.handle_progress(id, bytes, now);
+}
+
+/// Carries out one effect after the other.
+struct Installer {
+    runtime: RuntimeId,
+    dir: PathBuf,
+    lock: Option<File>,
+}
+
+impl Installer {
+    fn perform(&mut self, action: &Action, progress: &mut dyn FnMut(u64)) -> Outcome {
+        self.attempt(action, progress).unwrap_or_else(Outcome::Failed)
+    }
+
+    fn attempt(&mut self, action: &Action, progress: &mut dyn FnMut(u64)) -> Result<Outcome, Fault> {
+        let done = |result: io::Result<()>, what: &str, path: &str| match result {
+            Ok(()) => Ok(Outcome::Done),
+            Err(error) => Err(fault(&format!("cannot {what} {}", self.at(path).display()), &error)),
+        };
+        match action {
+            Action::Lock { wait } => self.take_lock(*wait),
+            Action::Unlock => {
+                self.lock = None;
+                Ok(Outcome::Done)
+            }
+            Action::List => list(self.runtime, &self.dir)
+                .map(Outcome::Listing)
+                .map_err(|error| fault(&format!("cannot read {}", self.dir.display()), &error)),
+            Action::MakeDir { path } => {
+                let made = std::fs::create_dir(self.at(path)).and_then(|()| {
+                    std::fs::set_permissions(self.at(path), std::fs::Permissions::from_mode(0o755))
+                });
+                done(made, "make the folder", path)
+            }
+            Action::Remove { path } => done(files::remove(&self.at(path)), "remove", path),
+            Action::Fetch { source, to, max, connect_ms, stall_ms, .. } => {
+                let patience = Patience {
+                    connect: Duration::from_millis(*connect_ms),
+                    stall: Duration::from_millis(*stall_ms),
+                };
+                self.fetch(source, to, *max, patience, progress)
+            }
+            Action::Survey { archive, name, limits } => {
+                let members = archive::survey(self.open(archive)?, *limits);
+                members.map(|members| Outcome::Members { members }).map_err(|trouble| trouble.into_fault(name))
+            }
+            Action::MakeFolders { into, dirs } => {
+                let root = self.folder(into)?;
+                for dir in dirs {
+                    done(root.make_dir(dir), "make the folder", &format!("{into}/{dir}"))?;
+                }
+                Ok(Outcome::Done)
+            }
+            Action::Unpack { archive, name, limits, into, files } => {
+                let unpacked = archive::unpack(self.open(archive)?, *limits, &self.folder(into)?, files);
+                unpacked.map(|()| Outcome::Done).map_err(|trouble: Trouble| trouble.into_fault(name))
+            }
+            Action::MakeLinks { into, links } => {
+                let root = self.folder(into)?;
+                for link in &links.hard {
+                    let made = root.hard_link(&link.target, &link.path);
+                    done(made, "make the hard link", &format!("{into}/{}", link.path))?;
+                }
+                for link in &links.links {
+                    let made = root.symlink(&link.target, &link.path);
+                    done(made, "make the link", &format!("{into}/{}", link.path))?;
+                }
+                Ok(Outcome::Done)
+            }
+            Action::CopyProgram { from, to } => self.copy_program(Path::new(from), to),
+            Action::Check { worker, limit_ms } => {
+                Ok(Outcome::Ran(check(&self.at(worker), Duration::from_millis(*limit_ms))))
+            }
+            Action::Write { path, text } => done(write_new(&self.at(path), text), "write", path),
+            Action::SyncTree { path } => done(files::sync_tree(&self.at(path)), "bring to the disk", path),
+            Action::SyncNames => done(files::sync_names(&self.dir), "bring to the disk", "."),
+            Action::Rename { from, to } => {
+                done(files::rename_new(&self.at(from), &self.at(to)), &format!("rename {from} to"), to)
+            }
+            Action::SetLink { link, target } => {
+                let made = self.replace(link, |temporary| std::os::unix::fs::symlink(target, temporary));
+                done(made, "set the link", link)
+            }
+            Action::SetFile { path, text } => {
+                let made = self.replace(path, |temporary| {
+                    write_new(temporary, text)?;
+                    File::open(temporary)?.sync_all()
+                });
+                done(made, "write", path)
+            }
+        }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.dir.join(path)
+    }
+
+    fn open(&self, path: &str) -> Result<File, Fault> {
+        File::open(self.at(path)).map_err(|error| fault(&format!("cannot read {}", self.at(path).display()), &error))
+    }
+
+    fn folder(&self, path: &str) -> Result<Dir, Fault> {
+        Dir::open(self.at(path)).map_err(|error| fault(&format!("cannot open {}", self.at(path).display()), &error))
+    }
+
+    /// Makes something new beside `path`, then puts it in its place.
+    fn replace(&self, path: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+        let temporary = self.at(&format!(".new-{path}"));
+        files::remove(&temporary)?;
+        make(&temporary)?;
+        std::fs::rename(&temporary, self.at(path)).inspect_err(|_| {
+            // The rename's own error is the one to tell.
+            let _ = files::remove(&temporary);
+        })
+    }
+
+    fn take_lock(&mut self, wait: bool) -> Result<Outcome, Fault> {
+        let path = self.at(layout::LOCK);
+        let lock_fault = |error: &io::Error| {
+            let mut fault = fault(&format!("cannot lock {}", path.display()), error);
+            let code = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+            use rustix::io::Errno;
+            if matches!(code, Some(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL)) {
+                fault.kind = FaultKind::Unsupported;
+            }
+            fault
+        };
+        std::fs::create_dir_all(&self.dir)
+            .map_err(|error| fault(&format!("cannot make the folder {}", self.dir.display()), &error))?;
+        let opened = rustix::fs::open(
+            &path,
+            rustix::fs::OFlags::CREATE
+                | rustix::fs::OFlags::RDWR
+                | rustix::fs::OFlags::NOFOLLOW
+                | rustix::fs::OFlags::CLOEXEC,
+            rustix::fs::Mode::from_raw_mode(0o644),
+        );
+        let file = File::from(opened.map_err(|error| lock_fault(&error.into()))?);
+        let taken = match wait {
+            true => file.lock(),
+            false => match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Ok(Outcome::Busy),
+                Err(TryLockError::Error(error)) => Err(error),
+                Ok(()) => Ok(()),
+            },
+        };
+        taken.map_err(|error| lock_fault(&error))?;
+        self.lock = Some(file);
+        Ok(Outcome::Locked)
+    }
+
+    fn fetch(
+        &self,
+        source: &Source,
+        to: &str,
+        max: u64,
+        patience: Patience,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Outcome, Fault> {
+        match source {
+            Source::Url { url } => self.copy(net::open(url, patience)?, &net::read_fault, to, max, progress),
+            Source::File { path } => {
+                let read_fault = |error: &io::Error| fault(&format!("cannot read {path}"), error);
+                let file = File::open(path).map_err(|error| read_fault(&error))?;
+                self.copy(file, &read_fault, to, max, progress)
+            }
+        }
+    }
+
+    /// Copies to a new file, hashing on the way.
+    fn copy(
+        &self,
+        mut from: impl Read,
+        read_fault: &dyn Fn(&io::Error) -> Fault,
+        to: &str,
+        max: u64,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Outcome, Fault> {
+        let write_fault = |error: &io::Error| fault(&format!("cannot write {}", self.at(to).display()), error);
+        let mut out = File::create_new(self.at(to)).map_err(|error| write_fault(&error))?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 128 << 10];
+        let mut bytes: u64 = 0;
+        loop {
+            let count = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(read_fault(&error)),
+            };
+            bytes += count as u64;
+            if bytes > max {
+                return Err(Fault::new(FaultKind::TooLarge, format!("it has more than the {max} bytes expected")));
+            }
+            out.write_all(&buffer[..count]).map_err(|error| write_fault(&error))?;
+            hash.update(&buffer[..count]);
+            progress(bytes);
+        }
+        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Outcome::Fetched { bytes, sha256 })
+    }
+
+    fn copy_program(&self, from: &Path, to: &str) -> Result<Outcome, Fault> {
+        let mut source = File::open(from)
+            .map_err(|error| fault(&format!("cannot read the adapter {}", from.display()), &error))?;
+        let target = self.at(to);
+        let copied = File::create_new(&target).and_then(|mut file| {
+            io::copy(&mut source, &mut file)?;
+            file.set_permissions(std::fs::Permissions::from_mode(0o755))
+        });
+        match copied {
+            Ok(()) => Ok(Outcome::Done),
+            Err(error) => Err(fault(&format!("cannot write {}", target.display()), &error)),
+        }
+    }
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+/// Longest manifest that is read.
+const MANIFEST_MAX: u64 = 4 << 20;
+
+fn list(runtime: RuntimeId, dir: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    let worker = Shape::of(runtime.as_str()).worker();
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        // A name that is not UTF-8 is no install's, nor anything of ours.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let kind = entry.file_type()?;
+        let path = entry.path();
+        let kind = match kind {
+            kind if kind.is_dir() => EntryKind::Dir,
+            kind if kind.is_symlink() => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        };
+        match (kind, name.as_str()) {
+            (EntryKind::Symlink, layout::CURRENT) => {
+                listing.current = std::fs::read_link(&path)?.to_str().map(String::from);
+            }
+            (EntryKind::Other, layout::PINNED) => listing.pinned = read_text(&path, 4 << 10),
+            _ => {}
+        }
+        let install = kind == EntryKind::Dir && !name.starts_with('.');
+        listing.entries.push(Entry {
+            manifest: install.then(|| read_text(&path.join(layout::MANIFEST), MANIFEST_MAX)).flatten(),
+            worker: install && path.join(&worker).is_file(),
+            name,
+            kind,
+        });
+    }
+    listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(listing)
+}
+
+/// A small text file, or nothing.
+fn read_text(path: &Path, most: u64) -> Option<String> {
+    let mut text = String::new();
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
+    file.take(most + 1).read_to_string(&mut text).ok()?;
+    (text.len() as u64 <= most).then_some(text)
+}
+
+/// Runs a staged worker's `check`.
+fn check(worker: &Path, limit: Duration) -> Run {
+    let mut command = Command::new(worker);
+    command.arg("check");
+    for (name, _) in std::env::vars_os() {
+        if is_credential(&name.to_string_lossy()) {
+            command.env_remove(&name);
+        }
+    }
+    match process::run(&mut command, limit, 1 << 20) {
+        Ok(Ended { status: None, stderr, .. }) => Run::TimedOut { stderr },
+        Ok(Ended { status: Some(status), stdout, stderr }) => {
+            Run::Exited { code: status.code(), signal: status.signal(), stdout, stderr }
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && files::is_noexec(worker) => {
+            let mount = files::mount_of(worker).map_or_else(String::new, |mount| format!(" {}", mount.display()));
+            Run::NotStarted(Fault::new(
+                FaultKind::NoExec,
+                format!("programs may not run from {}: its file system{mount} is mounted noexec", worker.display()),
+            ))
+        }
+        Err(error) => Run::NotStarted(fault(&format!("cannot run {}", worker.display()), &error)),
+    }
+}

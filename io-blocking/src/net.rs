@@ -1,0 +1,101 @@
+//! Fetches over https, bounded in size and in patience.
+
+use std::io::Read;
+use std::time::Duration;
+use superfluid_core::Refusal;
+use superfluid_core::install::machine::{Fault, FaultKind};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+/// How long to wait for what.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    pub(crate) connect: Duration,
+    pub(crate) stall: Duration,
+}
+
+/// Opens an address for reading; every hop must be https.
+pub(crate) fn open(url: &str, patience: Patience) -> Result<impl Read + use<>, Fault> {
+    let config = ureq::Agent::config_builder()
+        .https_only(true)
+        .max_redirects(5)
+        .http_status_as_error(false)
+        .timeout_connect(Some(patience.connect))
+        .timeout_resolve(Some(patience.connect))
+        .timeout_per_read(Some(patience.stall))
+        .timeout_per_write(Some(patience.stall))
+        .accept_encoding("identity")
+        .user_agent(concat!("superfluid/", env!("CARGO_PKG_VERSION")))
+        .tls_config(TlsConfig::builder().root_certs(roots()?).build())
+        .build();
+    let response = ureq::Agent::new_with_config(config).get(url).call().map_err(|error| fault(&error))?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(Fault::new(FaultKind::Status(status.as_u16()), format!("the server answered {status}")));
+    }
+    Ok(response.into_body().into_reader())
+}
+
+/// Fetches a small text.
+pub fn fetch_text(url: &str, most: u64) -> Result<String, Refusal> {
+    let patience = Patience { connect: Duration::from_secs(20), stall: Duration::from_secs(30) };
+    let refuse = |what: &str| {
+        Refusal::new("network", format!("cannot fetch {url}: {what}"))
+            .hint("check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from")
+    };
+    let reader = open(url, patience).map_err(|fault| refuse(&fault.message))?;
+    let mut text = String::new();
+    match reader.take(most.saturating_add(1)).read_to_string(&mut text) {
+        Err(error) => Err(refuse(&read_fault(&error).message)),
+        Ok(_) if text.len() as u64 > most => Err(refuse("the answer is too long")),
+        Ok(_) => Ok(text),
+    }
+}
+
+/// A failure while the body was read.
+pub(crate) fn read_fault(error: &std::io::Error) -> Fault {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<ureq::Error>()) {
+        Some(inner) => fault(inner),
+        None if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Fault::new(FaultKind::Network, "the connection ended before the whole file had come")
+        }
+        None => Fault::new(FaultKind::Network, format!("the connection broke: {error}")),
+    }
+}
+
+/// The system's certificates, or those of SSL_CERT_FILE and SSL_CERT_DIR.
+fn roots() -> Result<RootCerts, Fault> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+        let why = if why.is_empty() { "none are installed".into() } else { why.join("; ") };
+        return Err(Fault::new(FaultKind::Certificate, format!("no certificate authorities to trust: {why}")));
+    }
+    let certs: Vec<Certificate<'static>> =
+        found.certs.iter().map(|cert| Certificate::from_der(cert).to_owned()).collect();
+    Ok(RootCerts::new_with_certs(&certs))
+}
+
+fn fault(error: &ureq::Error) -> Fault {
+    use ureq::Error;
+    let words = error.to_string();
+    match error {
+        Error::RequireHttpsOnly(to) => {
+            Fault::new(FaultKind::NotHttps, format!("a redirect leads away from https, to {to}"))
+        }
+        Error::Rustls(_) | Error::Tls(_) | Error::Pem(_) => certificate(&words),
+        Error::Timeout(what) => Fault::new(FaultKind::Network, format!("it took too long ({what})")),
+        Error::HostNotFound => Fault::new(FaultKind::Network, "the host has no address"),
+        Error::Io(io) => match io.get_ref() {
+            Some(_) if words.contains("certificate") => certificate(&words),
+            _ => Fault::new(FaultKind::Network, words),
+        },
+        _ => Fault::new(FaultKind::Network, words),
+    }
+}
+
+fn certificate(words: &str) -> Fault {
+    if words.contains("certificate") {
+        return Fault::new(FaultKind::Certificate, format!("certificate not trusted ({words})"));
+    }
+    Fault::new(FaultKind::Network, words.to_string())
+}
