@@ -61,7 +61,7 @@ enum Undo {
 #[derive(Debug)]
 enum Work {
     Install(Box<Install>),
-    Edit(Edit),
+    Edit(Box<Edit>),
 }
 
 /// What the work wants after an answer.
@@ -103,18 +103,18 @@ impl Machine {
 
     /// Pins an install as the default.
     pub fn pin(name: InstallName) -> Self {
-        Self::new(Work::Edit(Edit::pin(name)))
+        Self::new(Work::Edit(Box::new(Edit::pin(name))))
     }
 
     /// Returns the default to ranking.
     pub fn unpin() -> Self {
-        Self::new(Work::Edit(Edit::unpin()))
+        Self::new(Work::Edit(Box::new(Edit::unpin())))
     }
 
     /// Removes one install, or all of them; a removed default moves to the next-ranked. `nonce`
     /// makes names unique: letters, digits and dashes.
     pub fn remove(name: Option<InstallName>, nonce: &str) -> Result<Self, Refusal> {
-        Ok(Self::new(Work::Edit(Edit::remove(name, nonce)?)))
+        Ok(Self::new(Work::Edit(Box::new(Edit::remove(name, nonce)?))))
     }
 
     fn new(work: Work) -> Self {
