@@ -4,6 +4,7 @@ use crate::archive::{self, Trouble};
 use crate::files::{self, Dir, fault};
 use crate::net::{self, Patience};
 use crate::process::{self, Ended};
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -123,7 +124,9 @@ impl Installer {
             }
             Action::Survey { archive, name, limits } => {
                 let members = archive::survey(self.open(archive)?, *limits);
-                members.map(|members| Outcome::Members { members }).map_err(|trouble| trouble.into_fault(name))
+                members
+                    .map(|members| Outcome::Members { members })
+                    .map_err(|trouble| trouble.into_fault(name))
             }
             Action::MakeFolders { into, dirs } => {
                 let root = self.folder(into)?;
@@ -177,11 +180,13 @@ impl Installer {
     }
 
     fn open(&self, path: &str) -> Result<File, Fault> {
-        File::open(self.at(path)).map_err(|error| fault(&format!("cannot read {}", self.at(path).display()), &error))
+        File::open(self.at(path))
+            .map_err(|error| fault(&format!("cannot read {}", self.at(path).display()), &error))
     }
 
     fn folder(&self, path: &str) -> Result<Dir, Fault> {
-        Dir::open(self.at(path)).map_err(|error| fault(&format!("cannot open {}", self.at(path).display()), &error))
+        Dir::open(self.at(path))
+            .map_err(|error| fault(&format!("cannot open {}", self.at(path).display()), &error))
     }
 
     /// Makes something new beside `path`, then puts it in its place.
@@ -199,8 +204,7 @@ impl Installer {
         let path = self.at(layout::LOCK);
         let lock_fault = |error: &io::Error| {
             let mut fault = fault(&format!("cannot lock {}", path.display()), error);
-            let code = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
-            use rustix::io::Errno;
+            let code = error.raw_os_error().map(Errno::from_raw_os_error);
             if matches!(code, Some(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL)) {
                 fault.kind = FaultKind::Unsupported;
             }
@@ -257,7 +261,8 @@ impl Installer {
         max: u64,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Outcome, Fault> {
-        let write_fault = |error: &io::Error| fault(&format!("cannot write {}", self.at(to).display()), error);
+        let write_fault =
+            |error: &io::Error| fault(&format!("cannot write {}", self.at(to).display()), error);
         let mut out = File::create_new(self.at(to)).map_err(|error| write_fault(&error))?;
         let mut hash = Sha256::new();
         let mut buffer = vec![0; 128 << 10];
@@ -271,7 +276,10 @@ impl Installer {
             };
             bytes += count as u64;
             if bytes > max {
-                return Err(Fault::new(FaultKind::TooLarge, format!("it has more than the {max} bytes expected")));
+                return Err(Fault::new(
+                    FaultKind::TooLarge,
+                    format!("it has more than the {max} bytes expected"),
+                ));
             }
             out.write_all(&buffer[..count]).map_err(|error| write_fault(&error))?;
             hash.update(&buffer[..count]);
@@ -361,10 +369,14 @@ fn check(worker: &Path, limit: Duration) -> Run {
             Run::Exited { code: status.code(), signal: status.signal(), stdout, stderr }
         }
         Err(error) if error.kind() == ErrorKind::PermissionDenied && files::is_noexec(worker) => {
-            let mount = files::mount_of(worker).map_or_else(String::new, |mount| format!(" {}", mount.display()));
+            let mount =
+                files::mount_of(worker).map_or_else(String::new, |mount| format!(" {}", mount.display()));
             Run::NotStarted(Fault::new(
                 FaultKind::NoExec,
-                format!("programs may not run from {}: its file system{mount} is mounted noexec", worker.display()),
+                format!(
+                    "programs may not run from {}: its file system{mount} is mounted noexec",
+                    worker.display()
+                ),
             ))
         }
         Err(error) => Run::NotStarted(fault(&format!("cannot run {}", worker.display()), &error)),

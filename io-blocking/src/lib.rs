@@ -4,7 +4,6 @@
 //! core's questions to this machine. What an answer means is core's.
 
 mod archive;
-mod effects;
 mod files;
 pub mod home;
 pub mod install;

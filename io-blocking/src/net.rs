@@ -39,8 +39,9 @@ pub(crate) fn open(url: &str, patience: Patience) -> Result<impl Read + use<>, F
 pub fn fetch_text(url: &str, most: u64) -> Result<String, Refusal> {
     let patience = Patience { connect: Duration::from_secs(20), stall: Duration::from_secs(30) };
     let refuse = |what: &str| {
-        Refusal::new("network", format!("cannot fetch {url}: {what}"))
-            .hint("check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from")
+        Refusal::new("network", format!("cannot fetch {url}: {what}")).hint(
+            "check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from",
+        )
     };
     let reader = open(url, patience).map_err(|fault| refuse(&fault.message))?;
     let mut text = String::new();
@@ -68,7 +69,10 @@ fn roots() -> Result<RootCerts, Fault> {
     if found.certs.is_empty() {
         let why: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
         let why = if why.is_empty() { "none are installed".into() } else { why.join("; ") };
-        return Err(Fault::new(FaultKind::Certificate, format!("no certificate authorities to trust: {why}")));
+        return Err(Fault::new(
+            FaultKind::Certificate,
+            format!("no certificate authorities to trust: {why}"),
+        ));
     }
     let certs: Vec<Certificate<'static>> =
         found.certs.iter().map(|cert| Certificate::from_der(cert).to_owned()).collect();

@@ -27,7 +27,9 @@ pub fn ask(probe: &Probe) -> Answer {
                 file.take(*max_bytes).read_to_end(&mut bytes)?;
                 Ok(bytes)
             });
-            read.map_or_else(failed, |bytes| Answer::Text { text: String::from_utf8_lossy(&bytes).into_owned() })
+            read.map_or_else(failed, |bytes| Answer::Text {
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+            })
         }
         Probe::ListDir { path, prefixes } => std::fs::read_dir(path).map_or_else(failed, |entries| {
             let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

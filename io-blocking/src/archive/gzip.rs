@@ -9,13 +9,9 @@ use superfluid_core::install::archive::Budget;
 
 /// The decompressed stream of a file, counted against a budget.
 pub(super) struct Gunzip {
-    state: State,
+    /// The gzip member being read; `None` at the end.
+    member: Option<GzDecoder<BufReader<File>>>,
     pub(super) budget: Budget,
-}
-
-enum State {
-    Member(GzDecoder<BufReader<File>>),
-    Ended,
 }
 
 impl Gunzip {
@@ -25,13 +21,13 @@ impl Gunzip {
         if !start.starts_with(&[0x1f, 0x8b]) {
             return Err(Trouble::Bad("this is not a gzip-compressed tar archive (.tar.gz, .tgz)".into()));
         }
-        Ok(Self { state: State::Member(GzDecoder::new(file)), budget })
+        Ok(Self { member: Some(GzDecoder::new(file)), budget })
     }
 
     /// Fills what it can of `buffer`; 0 at the true end alone.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Trouble> {
         loop {
-            let State::Member(decoder) = &mut self.state else { return Ok(0) };
+            let Some(decoder) = &mut self.member else { return Ok(0) };
             let count = decoder.read(buffer).map_err(|error| stream_error(&error))?;
             if count > 0 || buffer.is_empty() {
                 self.budget.unpacked(count as u64)?;
@@ -55,9 +51,7 @@ impl Gunzip {
 
     /// The member's checksum was right: on to what follows it.
     fn next_member(&mut self) -> Result<(), Trouble> {
-        let State::Member(decoder) = std::mem::replace(&mut self.state, State::Ended) else {
-            return Ok(());
-        };
+        let Some(decoder) = self.member.take() else { return Ok(()) };
         let mut file = decoder.into_inner();
         let mut padded = false;
         loop {
@@ -66,7 +60,7 @@ impl Gunzip {
                 return Ok(());
             }
             if !padded && rest[0] == 0x1f {
-                self.state = State::Member(GzDecoder::new(file));
+                self.member = Some(GzDecoder::new(file));
                 return Ok(());
             }
             if rest.iter().any(|byte| *byte != 0) {
