@@ -1,1 +1,86 @@
 //! Serves GGUF files through llama.cpp, loaded at run time.
+//!
+//! The library is the install's own or the user's ([`Places`]), it is checked against the C API
+//! superfluid was written for before its first real call, and everything that touches it is in one
+//! module; what leaves that module is safe.
+
+mod bare;
+mod ffi;
+mod find;
+mod host;
+mod load;
+mod needs;
+mod primitives;
+mod record;
+mod sizing;
+
+pub use bare::{BareRun, bare_greedy};
+pub use ffi::{Context, ContextSpec, Decoded, Library, LlamaVocabulary, LoadMode, LoadedModel, Row};
+pub use find::{LIB_VARIABLE, Places};
+pub use primitives::LlamaPrimitives;
+pub use sizing::{DEFAULT_WINDOW, Room, Shape, Size, cut, sequences, size};
+
+use std::path::Path;
+use superfluid_core::Refusal;
+use superfluid_core::wire::{LoadSpec, PROTOCOL};
+use superfluid_worker_kit::{CheckReport, Model, Runtime};
+
+/// Lanes `check --model` sizes for; `serve`'s default.
+const DEFAULT_LANES: u32 = 8;
+
+/// The runtime `llamacpp`.
+pub struct LlamaRuntime {
+    places: Places,
+    library: Option<&'static Library>,
+}
+
+impl LlamaRuntime {
+    /// A runtime that loads its library from these places when it is first needed.
+    pub fn new(places: Places) -> Self {
+        Self { places, library: None }
+    }
+
+    fn library(&mut self) -> Result<&'static Library, Refusal> {
+        if let Some(library) = self.library {
+            return Ok(library);
+        }
+        let shown = std::env::var_os("SUPERFLUID_LLAMA_LOG").is_some_and(|value| value == "1");
+        let library = Library::open(&self.places.library()?, shown)?;
+        self.library = Some(library);
+        Ok(library)
+    }
+}
+
+impl Runtime for LlamaRuntime {
+    fn id(&self) -> &'static str {
+        "llamacpp"
+    }
+
+    fn check(&mut self, model: Option<&Path>) -> Result<CheckReport, Refusal> {
+        let library = self.library()?;
+        let devices = load::devices(library);
+        let sizing = match model {
+            None => serde_json::Map::new(),
+            Some(path) => {
+                let model = LoadedModel::load(library, path, LoadMode::Describe, &mut |_| true)?;
+                load::refuse_unservable(&model, path)?;
+                let (shape, room) = (load::shape(&model), Room::of(&devices));
+                sizing::report(&shape, &room, &size(&shape, &room, DEFAULT_LANES, None)?)
+            }
+        };
+        Ok(CheckReport {
+            runtime: self.id().to_owned(),
+            worker: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            version: library.version(),
+            formats: vec!["gguf".to_owned()],
+            devices,
+            capabilities: record::record(&library.version(), None),
+            sizing,
+        })
+    }
+
+    fn load(&mut self, spec: &LoadSpec, progress: &mut dyn FnMut(u32) -> bool) -> Result<Model, Refusal> {
+        load::load(self.library()?, spec, progress)
+    }
+}

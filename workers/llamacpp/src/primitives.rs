@@ -1,0 +1,120 @@
+//! The generic executor's primitives over a llama.cpp context.
+
+use crate::ffi::{Context, Decoded, Row};
+use superfluid_core::Refusal;
+use superfluid_core::sched::{Cut, Engine, SeqOp};
+use superfluid_worker_kit::{Batch, Pick, Picked, Primitives, StepError};
+
+/// A context that keeps the promises of [`Primitives`].
+pub struct LlamaPrimitives {
+    context: Context,
+    engine: Engine,
+    /// Tokens each sequence holds.
+    held: Vec<u32>,
+    /// What the last pass's rows wanted.
+    picks: Vec<Pick>,
+}
+
+impl LlamaPrimitives {
+    /// `engine` describes what `context` was made as.
+    pub fn new(context: Context, engine: Engine) -> Self {
+        let seqs = context.seqs() as usize;
+        Self { context, engine, held: vec![0; seqs], picks: Vec::new() }
+    }
+
+    /// Takes a failed pass's tokens back out of the sequences it may have fed.
+    fn take_back(&mut self, batch: Batch<'_>) -> Result<(), StepError> {
+        for row in batch.rows {
+            if !self.context.truncate(row.seq, row.start) {
+                return Err(fatal(
+                    "state_lost",
+                    format!("sequence {} can't be put back to {} tokens", row.seq, row.start),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fatal(code: &str, message: String) -> StepError {
+    StepError::Fatal(Refusal::new(code, message))
+}
+
+impl Primitives for LlamaPrimitives {
+    fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    fn apply(&mut self, op: SeqOp) -> Result<(), Refusal> {
+        match op {
+            SeqOp::Clear { seq } => {
+                self.context.clear(seq.0);
+                self.held[seq.0 as usize] = 0;
+            }
+            SeqOp::Truncate { seq, len } => {
+                if !self.context.truncate(seq.0, len) {
+                    return Err(Refusal::new(
+                        "state_not_cut",
+                        format!("llama.cpp can't cut sequence {} after {len} tokens", seq.0),
+                    ));
+                }
+                self.held[seq.0 as usize] = len;
+            }
+            SeqOp::Copy { from, to, len } => {
+                self.context.copy(from.0, to.0);
+                self.held[to.0 as usize] = self.held[from.0 as usize];
+                if len < self.held[to.0 as usize] {
+                    return self.apply(SeqOp::Truncate { seq: to, len });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> Result<(), StepError> {
+        if abort() {
+            return Err(StepError::Aborted);
+        }
+        self.picks.clear();
+        self.picks.extend(batch.rows.iter().map(|row| row.pick));
+        let rows: Vec<Row<'_>> = batch
+            .rows
+            .iter()
+            .map(|row| Row {
+                seq: row.seq,
+                start: row.start,
+                tokens: row.tokens,
+                output: row.pick != Pick::Nothing,
+            })
+            .collect();
+        // A pass that is given up half-way has moved some sequences on. Where they can be cut they
+        // are put back; where not, the pass runs to its end.
+        let cuts = self.engine.cut == Cut::Anywhere;
+        match self.context.decode(&rows, cuts.then_some(abort)) {
+            Decoded::Done => {
+                for row in batch.rows {
+                    self.held[row.seq as usize] =
+                        row.start.saturating_add(u32::try_from(row.tokens.len()).unwrap_or(u32::MAX));
+                }
+                Ok(())
+            }
+            Decoded::NoRoom => Err(StepError::Capacity),
+            Decoded::Aborted => self.take_back(batch).and(Err(StepError::Aborted)),
+            Decoded::Invalid(why) => Err(fatal("bad_pass", why)),
+            Decoded::Failed(why) => Err(fatal("device_failed", why)),
+        }
+    }
+
+    fn picked(&mut self, row: usize) -> Picked<'_> {
+        let picked = match self.picks.get(row) {
+            Some(Pick::Argmax) => self.context.argmax(row).map(Picked::Token),
+            Some(Pick::Logits) => self.context.logits(row).map(Picked::Logits),
+            Some(Pick::Nothing) | None => None,
+        };
+        picked.unwrap_or(Picked::Nothing)
+    }
+
+    fn cells_used(&self) -> u32 {
+        self.held.iter().sum()
+    }
+}
