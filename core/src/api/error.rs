@@ -27,8 +27,16 @@ pub mod codes {
     pub const UNSUPPORTED_RUNTIME: &str = "unsupported_runtime";
     /// 400: prompt (and reply) do not fit the context window.
     pub const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
-    /// 400: the model's chat template refused the conversation.
-    pub const TEMPLATE_REFUSED: &str = "template_refused";
+    /// 400: the model's chat template cannot render the conversation.
+    pub const TEMPLATE_ERROR: &str = "template_error";
+    /// 400: the prompt has no tokens, or tokens the model does not have.
+    pub const INVALID_PROMPT: &str = "invalid_prompt";
+    /// 400: no token may be generated.
+    pub const INVALID_MAX_TOKENS: &str = "invalid_max_tokens";
+    /// 400: the text is larger than the tokenizer takes.
+    pub const TEXT_TOO_LONG: &str = "text_too_long";
+    /// 400: the device has no room for this request, even alone; a shorter prompt may fit.
+    pub const OUT_OF_MEMORY: &str = "out_of_memory";
     /// 401: an API key is asked for and the request has another or none.
     pub const INVALID_API_KEY: &str = "invalid_api_key";
     /// 403: the `Host` or `Origin` is not one this server answers.
@@ -123,7 +131,11 @@ fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
         | codes::UNSUPPORTED_MODEL
         | codes::UNSUPPORTED_RUNTIME
         | codes::CONTEXT_LENGTH_EXCEEDED
-        | codes::TEMPLATE_REFUSED => (400, REQUEST, None),
+        | codes::TEMPLATE_ERROR
+        | codes::INVALID_PROMPT
+        | codes::INVALID_MAX_TOKENS
+        | codes::TEXT_TOO_LONG
+        | codes::OUT_OF_MEMORY => (400, REQUEST, None),
         codes::INVALID_API_KEY => (401, REQUEST, None),
         codes::FORBIDDEN => (403, REQUEST, None),
         codes::MODEL_NOT_FOUND | codes::NOT_FOUND => (404, REQUEST, None),

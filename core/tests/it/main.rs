@@ -1,5 +1,7 @@
 //! Tests of superfluid-core through its public API.
 
+mod api;
+mod capability;
 mod text;
 mod wire;
 

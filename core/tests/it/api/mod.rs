@@ -1,0 +1,1 @@
+//! OpenAI requests and replies.

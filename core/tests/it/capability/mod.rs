@@ -1,0 +1,4 @@
+//! The capability record and what it refuses.
+mod flags;
+mod record;
+mod requests;
