@@ -1,66 +1,82 @@
 //! How many prompt tokens go beside decode rows, learned from how long passes took.
+//!
+//! A pass is taken to cost a base and so much a token; both are fitted (least squares) to the last
+//! passes, the older the less they count. Integers only: the same passes give the same budget.
 
 use crate::time::Duration;
 
-/// Prompt tokens beside decode rows before anything was measured.
-const UNMEASURED: u64 = 128;
-/// Prompt tokens beside decode rows at least, so that prompts get on whatever the measurement says.
-const FLOOR: u64 = 8;
+/// Prompt tokens beside decode rows at least, so that prompts get on whatever the fit says.
+const FLOOR: i128 = 8;
+/// Prompt tokens beside decode rows before there is a fit, and at least in every fourth pass: passes
+/// that are all alike would never show that the fit is wrong.
+const PROBE: i128 = 32;
+/// Prompt tokens beside decode rows that need no earlier pass as large.
+const TRIED: i128 = 128;
 /// A pass counts as this long at most; what takes longer was not the pass.
 const CEILING: u64 = 60_000_000_000;
-
-/// Nanoseconds a unit over the last passes: both sums lose an eighth a pass.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rate {
-    nanos: u64,
-    /// In 256ths, so that the decay reaches small numbers.
-    units: u64,
-}
-
-impl Rate {
-    fn learn(&mut self, nanos: u64, units: u64) {
-        self.nanos = self.nanos - self.nanos / 8 + nanos;
-        self.units = self.units - self.units / 8 + units * 256;
-    }
-
-    fn per_unit(self) -> Option<u64> {
-        (self.nanos * 256).checked_div(self.units)
-    }
-}
+/// The weight of the latest pass; each pass takes a sixteenth of all weight away.
+const WEIGHT: i128 = 1 << 20;
+/// Standard deviation of the tokens a pass below which passes are too alike to tell base and token
+/// apart: the last fit stands.
+const SPREAD: i128 = 2;
 
 /// Learns what passes cost and says what fits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    gap: u64,
-    /// A pass of decode rows alone.
-    decode: Rate,
-    /// A prompt token, where there is one more pass or not.
-    prompt: Rate,
+    gap: i128,
+    /// Weighted sums over the last passes: 1, tokens, nanoseconds, tokens², tokens × nanoseconds.
+    n: i128,
+    x: i128,
+    y: i128,
+    xx: i128,
+    xy: i128,
+    /// Nanoseconds a token by the last fit.
+    slope: Option<i128>,
+    /// The largest of the last passes. No fit is trusted beyond twice that.
+    reach: i128,
+    passes: u64,
 }
 
 impl Budget {
     pub(super) fn new(gap: Duration) -> Self {
-        let gap = u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX);
-        Self { gap, decode: Rate::default(), prompt: Rate::default() }
+        let gap = i128::from(u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX));
+        Self { gap, n: 0, x: 0, y: 0, xx: 0, xy: 0, slope: None, reach: 0, passes: 0 }
     }
 
-    /// A pass with this many decode rows and prompt tokens took `elapsed`.
-    pub(super) fn learn(&mut self, elapsed: Duration, decoding: u32, prompt: u32) {
-        let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX).min(CEILING);
-        if prompt == 0 {
-            self.decode.learn(nanos, 1);
-            return;
+    /// A pass of this many tokens took `elapsed`.
+    pub(super) fn learn(&mut self, elapsed: Duration, tokens: u32) {
+        let x = i128::from(tokens);
+        let y = i128::from(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX).min(CEILING));
+        self.passes += 1;
+        self.reach = x.max(self.reach - self.reach / 8);
+        let sums = [&mut self.n, &mut self.x, &mut self.y, &mut self.xx, &mut self.xy];
+        for (sum, new) in sums.into_iter().zip([1, x, y, x * x, x * y]) {
+            *sum += new * WEIGHT - *sum / 16;
         }
-        let decode = if decoding > 0 { self.decode.per_unit().unwrap_or(0) } else { 0 };
-        self.prompt.learn(nanos.saturating_sub(decode), u64::from(prompt));
+        let spread = self.n * self.xx - self.x * self.x;
+        let enough = SPREAD * SPREAD * self.n * self.n;
+        // Tokens must also differ by a quarter of their mean, or noise decides.
+        if spread >= enough && spread >= self.x * self.x / 16 {
+            self.slope = Some((self.n * self.xy - self.x * self.y) / spread);
+        }
     }
 
-    /// Prompt tokens that fit beside (or, where passes do not mix, between) decode rows.
-    pub(super) fn prompt_tokens(&self) -> u32 {
-        let tokens = self.prompt.per_unit().map_or(UNMEASURED, |token| {
-            let decode = self.decode.per_unit().unwrap_or(0);
-            self.gap.saturating_sub(decode).max(decode) / token.max(1)
+    /// What a pass costs, and a token more, in nanoseconds; `None` before passes differed.
+    fn fit(&self) -> Option<(i128, i128)> {
+        // All of a pass for its tokens is the most that a token can cost.
+        let most = (self.y / self.x.max(1)).max(1);
+        let token = self.slope?.clamp((most / 256).max(1), most);
+        Some(((self.y - token * self.x).max(0) / self.n.max(1), token))
+    }
+
+    /// Prompt tokens that fit beside (or, where passes do not mix, between) this many decode rows:
+    /// until the pass takes as long as `gap`, or twice what it takes without them.
+    pub(super) fn prompt_tokens(&self, decoding: usize) -> usize {
+        let tokens = self.fit().map_or(PROBE, |(base, token)| {
+            let plain = base + token * decoding as i128;
+            (self.gap - plain).max(plain) / token
         });
-        u32::try_from(tokens.max(FLOOR)).unwrap_or(u32::MAX)
+        let least = if self.passes.is_multiple_of(4) { PROBE } else { FLOOR };
+        usize::try_from(tokens.clamp(least, TRIED.max(self.reach * 2))).unwrap_or(usize::MAX)
     }
 }

@@ -75,7 +75,7 @@ pub enum Finish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// The job got its first lane. Told once, though it may lose that lane and get another.
+    /// The job's first prompt chunk is in the next step. Told once.
     Started {
         /// Which job.
         job: JobId,

@@ -22,8 +22,10 @@ pub(super) struct Live {
     prompt: u32,
     /// The job ends when it has this many tokens.
     limit: usize,
-    /// Prompt tokens never run; `None` until it has had a lane.
-    cached: Option<u32>,
+    /// Whether rows of it were ever planned.
+    pub(super) started: bool,
+    /// Lowest position that a completed step ran.
+    ran_from: Option<u32>,
 }
 
 impl Live {
@@ -38,13 +40,18 @@ impl Live {
             tokens: job.prompt,
             prompt,
             limit: prompt.saturating_add(job.max_tokens).min(window) as usize,
-            cached: None,
+            started: false,
+            ran_from: None,
         }
     }
 
     pub(super) fn usage(&self) -> Usage {
         let total = u32::try_from(self.tokens.len()).unwrap_or(u32::MAX);
-        Usage { prompt: self.prompt, cached: self.cached.unwrap_or(0), completion: total - self.prompt }
+        Usage {
+            prompt: self.prompt,
+            cached: self.cached(self.ran_from.unwrap_or(0)),
+            completion: total - self.prompt,
+        }
     }
 
     /// Whether nothing more may be generated.
@@ -57,12 +64,13 @@ impl Live {
         self.limit.saturating_sub(self.tokens.len())
     }
 
-    /// Notes that `reused` tokens need not be run. Returns the cached prompt tokens if this is the
-    /// first lane the job has.
-    pub(super) fn started(&mut self, reused: u32) -> Option<u32> {
-        let cached = reused.min(self.prompt);
-        let first = self.cached.is_none();
-        self.cached = Some(self.cached.map_or(cached, |before| before.min(cached)));
-        first.then_some(cached)
+    /// Prompt tokens not run by a job that runs from `position` on.
+    pub(super) fn cached(&self, position: u32) -> u32 {
+        position.min(self.prompt)
+    }
+
+    /// A completed step ran it from `position` on.
+    pub(super) fn ran(&mut self, position: u32) {
+        self.ran_from = Some(self.ran_from.map_or(position, |from| from.min(position)));
     }
 }

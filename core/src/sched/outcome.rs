@@ -28,13 +28,8 @@ impl Scheduler {
 
     fn completed(&mut self, flight: Flight, results: Vec<RowResult>, elapsed: Duration) {
         self.yielded = false;
-        let tokens = |decoding| {
-            let rows = flight.rows.iter().filter(move |row| row.decoding == decoding);
-            rows.map(|row| row.rows.tokens.len() as u32).sum()
-        };
-        let (decoded, prompted) = (tokens(true), tokens(false));
-        self.prompted = prompted > 0;
-        self.budget.learn(elapsed, decoded, prompted);
+        self.prompted = flight.rows.iter().any(|row| !row.decoding);
+        self.budget.learn(elapsed, flight.rows.iter().map(|row| row.rows.tokens.len() as u32).sum());
         for (row, result) in flight.rows.into_iter().zip(results) {
             self.row_done(&row, result);
         }
@@ -51,9 +46,9 @@ impl Scheduler {
             return;
         }
         self.seqs.extend(seq, &row.rows.tokens);
-        if let RowResult::Token { token, end } = result
-            && let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq)
-        {
+        let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq) else { return };
+        self.lanes[at].live.ran(row.rows.start);
+        if let RowResult::Token { token, end } = result {
             self.generated(at, token, end);
         }
     }

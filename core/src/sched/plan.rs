@@ -29,6 +29,9 @@ impl Scheduler {
         let flying = self.pack();
         let more: u64 = flying.iter().map(|row| row.rows.tokens.len() as u64).sum();
         while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&mut ops) {}
+        for row in &flying {
+            self.announce(&row.rows);
+        }
         self.last_step = StepId(self.last_step.0 + 1);
         let rows = flying.iter().map(|row| row.rows.clone()).collect();
         self.flight = Some(Flight { id: self.last_step, rows: flying, urgent: false });
@@ -75,12 +78,18 @@ impl Scheduler {
                 return;
             }
             let place = prefix::place(&mut self.seqs, &engine, next.id, &next.tokens, ops);
-            let Some((seq, reused)) = place else { return };
-            let Some(mut live) = self.queue.pop() else { return };
-            if let Some(cached) = live.started(reused) {
-                self.events.push_back(Event::Started { job: live.id, cached });
-            }
+            let Some(seq) = place else { return };
+            let Some(live) = self.queue.pop() else { return };
             self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0 });
+        }
+    }
+
+    /// Tells that a job starts, once.
+    fn announce(&mut self, rows: &Rows) {
+        let lane = self.lanes.iter_mut().find(|lane| lane.seq == rows.seq && !lane.live.started);
+        if let Some(lane) = lane {
+            lane.live.started = true;
+            self.events.push_back(Event::Started { job: rows.job, cached: lane.live.cached(rows.start) });
         }
     }
 
@@ -97,7 +106,7 @@ impl Scheduler {
         }
         if prompts {
             let left = engine.step_tokens as usize - flying.len();
-            let budget = if decoding > 0 { self.budget.prompt_tokens() as usize } else { left };
+            let budget = if decoding > 0 { self.budget.prompt_tokens(decoding) } else { left };
             self.chunks(budget.min(left), &mut flying);
         }
         flying

@@ -9,21 +9,21 @@ use alloc::vec::Vec;
 /// is run again instead (every prompt of a model shares its first few tokens).
 const WORTH: u64 = 8;
 
-/// Claims a sequence for `job` and returns it with the number of `tokens` it holds already, always
-/// fewer than all. `None` only if no sequence is free.
+/// Claims a sequence for `job`; it holds the head of `tokens` or nothing, never all of them. `None`
+/// only if no sequence is free.
 pub(super) fn place(
     seqs: &mut Seqs,
     engine: &Engine,
     job: JobId,
     tokens: &[Token],
     ops: &mut Vec<SeqOp>,
-) -> Option<(SeqId, u32)> {
-    let (seq, reused) = match best(seqs, engine.cut, tokens) {
+) -> Option<SeqId> {
+    let seq = match best(seqs, engine.cut, tokens) {
         Some((kept, shared)) => branch(seqs, engine, kept, shared, ops),
-        None => (fresh(seqs, None, ops)?, 0),
+        None => fresh(seqs, ops)?,
     };
     seqs.claim(seq, job);
-    Some((seq, reused))
+    Some(seq)
 }
 
 /// The kept sequence that saves most; of equals the shortest, then the one used longest ago.
@@ -47,10 +47,10 @@ fn best(seqs: &Seqs, cut: Cut, tokens: &[Token]) -> Option<(SeqId, u32)> {
 }
 
 /// Takes `kept` as it is, copies its head, cuts it, or leaves it alone: whatever loses least.
-fn branch(seqs: &mut Seqs, engine: &Engine, kept: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> (SeqId, u32) {
+fn branch(seqs: &mut Seqs, engine: &Engine, kept: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> SeqId {
     let tail = seqs.get(kept).tokens().len() as u64 - u64::from(shared);
     if tail == 0 {
-        return (kept, shared);
+        return kept;
     }
     if let Some(other) = seqs.spare(Some(kept)) {
         let loss = seqs.get(other).tokens().len() as u64;
@@ -59,19 +59,19 @@ fn branch(seqs: &mut Seqs, engine: &Engine, kept: SeqId, shared: u32, ops: &mut 
             seqs.clear(other, ops);
             seqs.copy(kept, other, shared, ops);
             seqs.touch(kept);
-            return (other, shared);
+            return other;
         }
         if u64::from(shared) * WORTH + loss < tail {
             seqs.clear(other, ops);
-            return (other, 0);
+            return other;
         }
     }
     seqs.truncate(kept, shared, ops);
-    (kept, shared)
+    kept
 }
 
-fn fresh(seqs: &mut Seqs, but: Option<SeqId>, ops: &mut Vec<SeqOp>) -> Option<SeqId> {
-    let spare = seqs.spare(but)?;
+fn fresh(seqs: &mut Seqs, ops: &mut Vec<SeqOp>) -> Option<SeqId> {
+    let spare = seqs.spare(None)?;
     seqs.clear(spare, ops);
     Some(spare)
 }

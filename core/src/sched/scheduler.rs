@@ -168,8 +168,9 @@ impl Scheduler {
     /// [`Misuse::UnknownEffect`] if no such step is in flight, [`Misuse::WrongOutcome`] if the
     /// results are not those the step's rows want. Nothing has changed then.
     pub fn handle_outcome(&mut self, outcome: StepOutcome, now: Instant) -> Result<(), Misuse> {
+        self.take_outcome(outcome)?;
         self.clock.advance(now);
-        self.take_outcome(outcome)
+        Ok(())
     }
 
     // Verbs.
@@ -262,7 +263,7 @@ impl Scheduler {
         let Some(flight) = self.flight.as_mut().filter(|_| free) else { return };
         let lower = flight.rows.iter().all(|row| !row.decoding && row.class > class);
         let tokens: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();
-        if lower && tokens > self.budget.prompt_tokens() as usize {
+        if lower && tokens > self.budget.prompt_tokens(0) {
             flight.urgent = true;
         }
     }

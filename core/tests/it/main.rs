@@ -2,6 +2,7 @@
 
 mod api;
 mod capability;
+mod sched;
 mod text;
 mod wire;
 
