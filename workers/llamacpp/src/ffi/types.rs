@@ -30,8 +30,6 @@ pub(crate) struct Field {
 pub(crate) struct Layout {
     pub(crate) name: &'static str,
     pub(crate) size: usize,
-    /// Where the last field ends; trailing padding need not be written.
-    pub(crate) end: usize,
     pub(crate) fields: &'static [Field],
 }
 
@@ -46,14 +44,6 @@ macro_rules! params {
             pub(crate) const LAYOUT: Layout = Layout {
                 name: $c,
                 size: size_of::<Self>(),
-                end: {
-                    let mut end = 0;
-                    $({
-                        let field = core::mem::offset_of!(Self, $field) + size_of::<$type>();
-                        if field > end { end = field; }
-                    })*
-                    end
-                },
                 fields: &[$(Field {
                     name: stringify!($field),
                     offset: core::mem::offset_of!(Self, $field),
