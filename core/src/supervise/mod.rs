@@ -9,7 +9,6 @@
 //! whatever happens to the process in between.
 
 mod config;
-mod credentials;
 mod event;
 mod exit;
 mod jobs;
@@ -17,7 +16,6 @@ mod machine;
 mod reason;
 
 pub use config::Config;
-pub use credentials::is_credential;
 pub use event::{Death, Effect, Event, Life, Status, Wake};
 pub use exit::{Exit, ExitStatus};
 pub use machine::Supervisor;

@@ -227,15 +227,6 @@ impl Install {
             }
             self.digests.clear();
         }
-        for asset in self.plan().assets.iter().filter(|asset| asset.sha256.is_none()) {
-            events.push_back(Event::Warning(
-                Refusal::new(
-                    "not_verified",
-                    format!("no SHA-256 is known for {}; it is taken as it is", asset.name),
-                )
-                .hint("give its digest with --sha256 to have it checked"),
-            ));
-        }
         self.step = Step::Stage;
         self.staged = true;
         undoable(Action::MakeDir { path: self.stage() })
