@@ -20,7 +20,7 @@ use superfluid_core::install::machine::{
 use superfluid_core::install::{Source, layout};
 use superfluid_core::machine::EffectId;
 use superfluid_core::runtime::RuntimeId;
-use superfluid_core::supervise::is_credential;
+use superfluid_core::runtime::env::is_credential;
 use superfluid_core::{Instant, Refusal};
 
 /// Hears what happens.

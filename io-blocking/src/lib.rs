@@ -7,9 +7,11 @@ mod archive;
 mod files;
 pub mod home;
 pub mod install;
+pub mod lookup;
 mod net;
 pub mod probe;
 mod process;
+pub mod request;
 
 pub use home::Home;
 pub use net::fetch_text;

@@ -1,0 +1,114 @@
+//! Looks at what is on disk: a runtime's installs, where its worker might be, what a model is.
+
+use crate::Home;
+use crate::install::look;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use superfluid_core::Refusal;
+use superfluid_core::install::{layout, machine};
+use superfluid_core::runtime::format::{
+    Entry, Format, HEAD_BYTES, Inspected, Verdict, inspect_directory, inspect_file,
+};
+use superfluid_core::runtime::gguf::{FIRST_PREFIX, Header, Parsed};
+use superfluid_core::runtime::resolve::{LLAMA_LIB, paths};
+use superfluid_core::runtime::{ResolveFacts, RuntimeId, Stat};
+
+/// Everything worker resolution asks of this process and its disk. `linked` are the runtimes built
+/// into this build.
+pub fn resolve_facts(runtime: RuntimeId, linked: &[RuntimeId], home: &Home) -> Result<ResolveFacts, Refusal> {
+    let listing = look(runtime, &home.runtime(runtime))?;
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let exe = std::env::current_exe()
+        .map_err(|error| Refusal::new("io", format!("this program cannot find its own place: {error}")))?;
+    let mut facts = ResolveFacts {
+        variable: std::env::var_os(runtime.worker_variable())
+            .map(|value| value.to_string_lossy().into_owned()),
+        own_library: std::env::var_os(LLAMA_LIB).is_some_and(|value| !value.is_empty()),
+        current_dir: std::env::current_dir().map_or_else(|_| "/".into(), |dir| text(&dir)),
+        exe_real: exe.canonicalize().ok().map(|exe| text(&exe)),
+        exe: text(&exe),
+        home: text(home.path()),
+        linked: linked.to_vec(),
+        installs: machine::installed(&listing),
+        current: listing.current.as_deref().and_then(layout::named),
+        pinned: listing.pinned.as_deref().and_then(layout::named),
+        stats: BTreeMap::new(),
+    };
+    facts.stats = stats(runtime, &facts);
+    Ok(facts)
+}
+
+/// What lies at each path resolution asks about.
+fn stats(runtime: RuntimeId, facts: &ResolveFacts) -> BTreeMap<String, Stat> {
+    paths(runtime, facts)
+        .into_iter()
+        .map(|path| (stat(Path::new(&path)), path))
+        .map(|(stat, path)| (path, stat))
+        .collect()
+}
+
+fn stat(path: &Path) -> Stat {
+    match path.metadata() {
+        Ok(meta) if meta.is_dir() => Stat::Folder,
+        Ok(meta) if meta.permissions().mode() & 0o111 != 0 => {
+            match rustix::fs::access(path, rustix::fs::Access::EXEC_OK) {
+                Ok(()) => Stat::Executable,
+                Err(_) => Stat::File,
+            }
+        }
+        Ok(_) => Stat::File,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Stat::Missing,
+        Err(error) => Stat::Unclear(error.to_string()),
+    }
+}
+
+/// What a model file or folder is, by what is in it; a GGUF file is refused here where its header
+/// already says that it cannot be served.
+pub fn inspect(path: &Path) -> Result<Inspected, Refusal> {
+    let name = path.display().to_string();
+    let cannot = |error: std::io::Error| {
+        let refusal = Refusal::new(
+            "model_not_found",
+            match error.kind() {
+                std::io::ErrorKind::NotFound => format!("there is no model at {name}"),
+                _ => format!("cannot read {name}: {error}"),
+            },
+        );
+        refusal.hint("check the path")
+    };
+    if path.metadata().map_err(cannot)?.is_dir() {
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let size = entry.path().metadata().ok().filter(|meta| !meta.is_dir()).map(|meta| meta.len());
+            entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), size });
+        }
+        return Ok(inspect_directory(&name, &entries));
+    }
+    let mut file = File::open(path).map_err(cannot)?;
+    let size = file.metadata().map_err(cannot)?.len();
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(cannot)?;
+    let inspected = inspect_file(&name, size, &head);
+    if inspected.verdict != Verdict::Model(Format::Gguf) {
+        return Ok(inspected);
+    }
+    let mut wanted = FIRST_PREFIX;
+    loop {
+        let more = wanted.min(size).saturating_sub(head.len() as u64);
+        file.by_ref().take(more).read_to_end(&mut head).map_err(cannot)?;
+        match Header::parse(&head, size).map_err(|error| error.refusal(&name))? {
+            Parsed::Header(header) => {
+                header.servable(&name)?;
+                return Ok(inspected);
+            }
+            Parsed::NeedMore { bytes } if bytes > head.len() as u64 && wanted < size => wanted = bytes,
+            Parsed::NeedMore { .. } => {
+                return Err(Refusal::new("bad_model", format!("{name} changed while it was read")));
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! From what was asked for to an install: facts, recipe, plans, and the machine that carries them out.
+
+use crate::install::{self, Reporter};
+use crate::{Home, lookup, net, probe};
+use std::time::SystemTime;
+use superfluid_core::Refusal;
+use superfluid_core::install::machine::{Finished, Machine, Settings};
+use superfluid_core::install::plan::{plan, wants_listing};
+use superfluid_core::install::{InstallName, Planning, Recipe, Request};
+use superfluid_core::runtime::{RuntimeId, resolve};
+
+/// A release listing is a few hundred kilobytes.
+const LISTING_MAX: u64 = 8 << 20;
+
+/// Plans an install for this machine. Fetches nothing but, for a version outside the recipe, its
+/// release's listing; writes nothing.
+pub fn plans(request: &Request) -> Result<Planning, Refusal> {
+    let mut recipe = Recipe::of(request.runtime)?;
+    if let Some(version) = wants_listing(request, &recipe)? {
+        let listing = net::fetch_text(&recipe.listing_url(version)?, LISTING_MAX)?;
+        recipe = recipe.with_listing(version, &listing)?;
+    }
+    plan(request, &probe::facts(), &recipe)
+}
+
+/// Installs the first of the plans that stands.
+pub fn install(
+    runtime: RuntimeId,
+    planning: Planning,
+    home: &Home,
+    reporter: &mut dyn Reporter,
+) -> Result<Finished, Refusal> {
+    let settings = Settings {
+        nonce: install::nonce(),
+        adapter: resolve::adapter(runtime, &lookup::resolve_facts(runtime, &[], home)?),
+        superfluid: env!("CARGO_PKG_VERSION").into(),
+        installed_at: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_secs()),
+        again: false,
+    };
+    drive(Machine::install(planning.plans, settings)?, runtime, home, reporter)
+}
+
+/// Pins an install as the default, or with `None` returns the default to ranking.
+pub fn select(
+    runtime: RuntimeId,
+    name: Option<InstallName>,
+    home: &Home,
+    reporter: &mut dyn Reporter,
+) -> Result<Finished, Refusal> {
+    present(runtime, home)?;
+    let machine = name.map_or_else(Machine::unpin, Machine::pin);
+    drive(machine, runtime, home, reporter)
+}
+
+/// Removes one install, or all of them. One that a running daemon uses goes too: the daemon keeps
+/// what it has open, and cannot start that worker again.
+pub fn remove(
+    runtime: RuntimeId,
+    name: Option<InstallName>,
+    home: &Home,
+    reporter: &mut dyn Reporter,
+) -> Result<Finished, Refusal> {
+    present(runtime, home)?;
+    drive(Machine::remove(name, &install::nonce())?, runtime, home, reporter)
+}
+
+/// Refuses where the runtime has no directory, so that nothing is made to find nothing in it.
+fn present(runtime: RuntimeId, home: &Home) -> Result<(), Refusal> {
+    if home.runtime(runtime).is_dir() {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "not_installed",
+        format!("the {runtime} runtime has no installs in {}", home.path().display()),
+    )
+    .hint(format!("superfluid runtime install {runtime}")))
+}
+
+fn drive(
+    mut machine: Machine,
+    runtime: RuntimeId,
+    home: &Home,
+    reporter: &mut dyn Reporter,
+) -> Result<Finished, Refusal> {
+    install::run(&mut machine, runtime, &home.runtime(runtime), reporter)
+}
