@@ -1,5 +1,7 @@
 //! The `superfluid` command.
 
+mod print;
+mod runtime;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -17,10 +19,17 @@ struct Cli {
 enum Command {
     /// Serve a model
     Serve(serve::ServeArgs),
+    /// Show the state of every runtime, or which runtime serves a model
+    Runtimes(runtime::RuntimesArgs),
+    /// Install, select and remove runtimes
+    #[command(subcommand)]
+    Runtime(runtime::RuntimeCommand),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Serve(args) => serve::run(args),
+        Command::Runtimes(args) => runtime::show(&args),
+        Command::Runtime(command) => runtime::run(command),
     }
 }
