@@ -2,8 +2,10 @@
 
 mod api;
 mod capability;
+mod host;
+mod install;
+mod runtime;
 mod sched;
+mod supervise;
 mod text;
 mod wire;
-
-mod supervise;
