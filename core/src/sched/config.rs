@@ -1,6 +1,7 @@
 //! What the scheduler is told once, and the limits that follow from it.
 
-use super::Engine;
+use super::{Engine, Job, refuse};
+use crate::refusal::Refusal;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,15 @@ impl Config {
             age_after: Duration::from_secs(10),
             gap: Duration::from_millis(50),
         }
+    }
+
+    /// Whether a job can run at all, as `submit` judges it; for whoever wants to know before.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_prompt`, `invalid_max_tokens`, `context_length_exceeded`.
+    pub fn admits(&self, job: &Job) -> Result<(), Refusal> {
+        refuse::check(job, &self.sound())
     }
 
     pub(super) fn sound(mut self) -> Self {

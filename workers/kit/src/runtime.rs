@@ -1,6 +1,7 @@
 //! What a worker crate says about its runtime, and how it loads a model.
 
 use crate::primitives::Primitives;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 use superfluid_core::Refusal;
@@ -43,6 +44,12 @@ pub struct Model {
 pub trait Runtime {
     /// Canonical id: `llamacpp`, `mlx`, `mock`.
     fn id(&self) -> &'static str;
+    /// Takes an option of its own off the command line, `--name value`; before everything else.
+    /// `false` where there is no such option.
+    fn option(&mut self, name: &str, value: &OsStr) -> Result<bool, Refusal> {
+        let _ = (name, value);
+        Ok(false)
+    }
     /// Devices and static capabilities; `sizing` where `model` is given. Loads no weights.
     fn check(&mut self, model: Option<&Path>) -> Result<CheckReport, Refusal>;
     /// Loads a model. `progress` takes the share done in thousandths and returns `false` to give

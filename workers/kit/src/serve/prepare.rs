@@ -1,0 +1,139 @@
+//! A submitted job made ready for the device: rendered, tokenized, validated.
+
+use crate::runtime::Vocabulary;
+use crate::template::{Conversation, Template};
+use std::sync::Arc;
+use superfluid_core::Refusal;
+use superfluid_core::sched::{Config, Job, Token};
+use superfluid_core::wire::{Input, Sampling, Submit};
+
+/// Likeliest tokens a job may ask for, a token.
+const MAX_TOP: u8 = 20;
+
+/// A job the device can start on.
+pub(super) struct Prepared {
+    pub(super) job: Job,
+    pub(super) sampling: Sampling,
+    pub(super) stop: Vec<String>,
+    pub(super) ignore_eos: bool,
+    pub(super) logprobs: Option<u8>,
+}
+
+impl Prepared {
+    /// Prompt tokens, committed ones excluded.
+    pub(super) fn prompt_tokens(&self) -> u32 {
+        let all = u32::try_from(self.job.prompt.len()).unwrap_or(u32::MAX);
+        all.saturating_sub(self.job.committed)
+    }
+}
+
+/// What preparing takes of the loaded model.
+pub(super) struct Prepare {
+    vocabulary: Arc<dyn Vocabulary>,
+    /// A template that does not compile refuses chats, not the load: text still works.
+    template: Option<Result<Template, Refusal>>,
+    config: Config,
+    bos: String,
+    eos: String,
+}
+
+impl Prepare {
+    pub(super) fn new(vocabulary: Arc<dyn Vocabulary>, template: Option<&str>, config: Config) -> Self {
+        let (bos, eos) = (vocabulary.bos_text(), vocabulary.eos_text());
+        Self { vocabulary, template: template.map(Template::compile), config, bos, eos }
+    }
+
+    pub(super) fn prepare(&self, submit: Submit) -> Result<Prepared, Refusal> {
+        let field = field(&submit.input);
+        let mut prompt = self.prompt(&submit)?;
+        self.known(&prompt, field)?;
+        self.known(&submit.committed, "committed")?;
+        self.known(submit.sampling.logit_bias.keys(), "logit_bias")?;
+        finite(&submit.sampling)?;
+        if let Some(top) = submit.logprobs.filter(|top| *top > MAX_TOP) {
+            let message = format!("top_logprobs is {top}, at most {MAX_TOP}");
+            return Err(Refusal::new("invalid_value", message).param("top_logprobs"));
+        }
+        prompt.extend_from_slice(&submit.committed);
+        let job = Job {
+            id: submit.id,
+            class: submit.class,
+            committed: u32::try_from(submit.committed.len()).unwrap_or(u32::MAX),
+            max_tokens: submit.max_tokens.unwrap_or(u32::MAX),
+            prompt,
+        };
+        self.config.admits(&job).map_err(|refusal| refusal.param(field))?;
+        Ok(Prepared {
+            job,
+            sampling: submit.sampling,
+            stop: submit.stop,
+            ignore_eos: submit.ignore_eos,
+            logprobs: submit.logprobs,
+        })
+    }
+
+    fn prompt(&self, submit: &Submit) -> Result<Vec<Token>, Refusal> {
+        match &submit.input {
+            Input::Tokens { tokens } => Ok(tokens.clone()),
+            Input::Text { text } => self.vocabulary.tokenize(text, false, true),
+            Input::Chat { messages, tools, kwargs } => {
+                let template = match &self.template {
+                    Some(template) => template.as_ref().map_err(Clone::clone)?,
+                    None => {
+                        return Err(Refusal::new("unsupported_input", "the model has no chat template")
+                            .hint("send the prompt as text to /v1/completions")
+                            .param("messages"));
+                    }
+                };
+                let text = template.render(Conversation {
+                    messages,
+                    tools,
+                    kwargs,
+                    bos: &self.bos,
+                    eos: &self.eos,
+                    now_unix: submit.now_unix,
+                })?;
+                self.vocabulary.tokenize(&text, true, true)
+            }
+        }
+    }
+
+    fn known<'a>(&self, tokens: impl IntoIterator<Item = &'a Token>, field: &str) -> Result<(), Refusal> {
+        let size = self.vocabulary.size();
+        match tokens.into_iter().find(|token| **token >= size) {
+            None => Ok(()),
+            Some(token) => {
+                let message =
+                    format!("{field} names token {token}, the model's tokens are 0 to {}", size - 1);
+                Err(Refusal::new("invalid_value", message).param(field))
+            }
+        }
+    }
+}
+
+fn field(input: &Input) -> &'static str {
+    match input {
+        Input::Chat { .. } => "messages",
+        Input::Text { .. } | Input::Tokens { .. } => "prompt",
+    }
+}
+
+/// Numbers that would make every logit useless. The API has its own, narrower ranges.
+fn finite(sampling: &Sampling) -> Result<(), Refusal> {
+    let repeats = sampling.repeat_penalty;
+    let numbers = [
+        ("temperature", sampling.temperature, sampling.temperature.is_finite()),
+        ("top_p", sampling.top_p, sampling.top_p.is_finite()),
+        ("min_p", sampling.min_p, sampling.min_p.is_finite()),
+        ("presence_penalty", sampling.presence_penalty, sampling.presence_penalty.is_finite()),
+        ("frequency_penalty", sampling.frequency_penalty, sampling.frequency_penalty.is_finite()),
+        ("repetition_penalty", repeats, repeats.is_finite() && repeats > 0.0),
+    ];
+    let bias = sampling.logit_bias.values().map(|bias| ("logit_bias", *bias, bias.is_finite()));
+    match numbers.into_iter().chain(bias).find(|(.., good)| !good) {
+        None => Ok(()),
+        Some((name, value, _)) => {
+            Err(Refusal::new("invalid_value", format!("{name} is {value}")).param(name))
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of the worker kit through its public API.
+
+mod template;
