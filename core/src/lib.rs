@@ -29,6 +29,7 @@
 //! | [`supervise`] | what to do about a worker process now? |
 //! | [`wire`] | the frames between daemon and worker |
 //! | [`text`] | text out of tokens: UTF-8 across tokens, stop strings |
+//! | [`access`] | may this HTTP request come in? (Host, Origin, key) |
 //! | [`api`] | OpenAI request and response shapes, bounded |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -36,6 +37,7 @@
 
 extern crate alloc;
 
+pub mod access;
 pub mod api;
 pub mod capability;
 pub mod host;

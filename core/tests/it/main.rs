@@ -2,10 +2,9 @@
 
 mod api;
 mod capability;
-mod host;
-mod install;
-mod runtime;
 mod sched;
-mod supervise;
 mod text;
 mod wire;
+
+mod access;
+mod supervise;
