@@ -74,7 +74,7 @@ pub enum Event {
         /// What it used.
         usage: Usage,
     },
-    /// The job was refused or failed. Free of paths and of anything a client should not see.
+    /// The job was refused or failed.
     Failed {
         /// Which.
         job: JobId,

@@ -2,12 +2,11 @@
 
 use super::event::Death;
 use super::exit::Exit;
+use crate::api::codes;
 use crate::refusal::Refusal;
 use crate::time::Duration;
 use crate::wire::PROTOCOL;
 use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
 
 /// What the worker was doing when it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,61 +75,32 @@ pub(super) fn junk(runtime: &str, detail: &str) -> Refusal {
 
 /// What a client learns of its job's worker having died.
 pub(super) fn job_lost(runtime: &str, restarts: bool) -> Refusal {
-    let refusal =
-        Refusal::new("worker_died", format!("the {runtime} worker died while this request was running"));
+    let message = format!("the {runtime} worker died while this request was running");
+    let refusal = Refusal::new(codes::WORKER_FAILED, message);
     if restarts { refusal.hint("the worker is being restarted; send the request again") } else { refusal }
 }
 
 pub(super) fn loading() -> Refusal {
-    Refusal::new("model_loading", "the model is still loading")
+    Refusal::new(codes::MODEL_LOADING, "the model is still loading")
         .hint("GET /health answers 200 when it is ready")
 }
 
 pub(super) fn draining() -> Refusal {
-    Refusal::new("shutting_down", "the server is shutting down and takes no new requests")
+    Refusal::new(codes::SHUTTING_DOWN, "the server is shutting down and takes no new requests")
 }
 
 pub(super) fn cut() -> Refusal {
-    Refusal::new("shutting_down", "the server shut down before this request was finished")
+    Refusal::new(codes::SHUTTING_DOWN, "the server shut down before this request was finished")
 }
 
 pub(super) fn gone(runtime: &str) -> Refusal {
-    Refusal::new("worker_failed", format!("the {runtime} worker failed and is not restarted"))
+    Refusal::new(codes::WORKER_FAILED, format!("the {runtime} worker failed and is not restarted"))
 }
 
 pub(super) fn full(jobs: usize) -> Refusal {
-    Refusal::new("overloaded", format!("{jobs} requests are waiting or running, the most this server takes"))
-        .hint("send the request again later")
-}
-
-/// A worker's word about a job, made fit for a client: a path is cut to its last name.
-pub(super) fn for_client(mut refusal: Refusal) -> Refusal {
-    refusal.message = without_paths(&refusal.message);
-    for hint in &mut refusal.hints {
-        *hint = without_paths(hint);
-    }
-    refusal
-}
-
-/// Replaces each absolute path by its last component. A path starts at a `/` that follows no word
-/// character, as in `'/a/b'` or `=/a/b`, and holds at least two components.
-fn without_paths(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('/') {
-        let (before, path) = rest.split_at(at);
-        out.push_str(before);
-        let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',' | ';' | ')' | ']' | '>');
-        let (path, after) = path.split_at(path.find(ends).unwrap_or(path.len()));
-        let starts_word =
-            out.chars().next_back().is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '/' | '.' | ':'));
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        match parts.last() {
-            Some(last) if starts_word && parts.len() > 1 => out.push_str(last),
-            _ => out.push_str(path),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    out
+    Refusal::new(
+        codes::OVERLOADED,
+        format!("{jobs} requests are waiting or running, the most this server takes"),
+    )
+    .hint("send the request again later")
 }

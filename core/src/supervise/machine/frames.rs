@@ -81,7 +81,7 @@ impl Supervisor {
             }
             ToDaemon::Failed { id, refusal } => {
                 if self.jobs.remove(id).is_some() {
-                    self.events.push_back(Event::Failed { job: id, refusal: reason::for_client(refusal) });
+                    self.events.push_back(Event::Failed { job: id, refusal });
                     self.end_if_drained(now);
                 }
             }

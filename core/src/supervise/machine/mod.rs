@@ -280,8 +280,7 @@ impl Supervisor {
 
 /// Someone asks.
 impl Supervisor {
-    /// Takes a job on. Whatever comes of it, a refusal too, arrives as an event. The id must be
-    /// greater than every id before.
+    /// Takes a job on. Whatever comes of it, a refusal too, arrives as an event.
     pub fn submit(&mut self, submit: Submit, now: Instant) -> Result<(), Misuse> {
         let id = submit.id;
         if self.jobs.get(id).is_some() {

@@ -84,7 +84,7 @@ fn case_f02_a_death_ends_its_jobs_and_the_successor_serves() {
     rig.act(|sup, now| sup.cancel(JobId(2), now));
     rig.frame(ToDaemon::Updates { jobs: vec![JobUpdate { id: JobId(1), tokens: vec![5], ..no_update() }] });
     rig.exit(killed());
-    assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("worker_died"));
+    assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("worker_failed"));
     let cancelled =
         |event: &Event| matches!(event, Event::Finished { job: JobId(2), finish: Finish::Cancelled, .. });
     assert!(rig.events.iter().any(cancelled), "a job nobody waits for was not lost");

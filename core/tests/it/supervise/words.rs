@@ -55,25 +55,3 @@ fn junk_on_the_wire_is_named_and_ends_the_process() {
     let refusal = death(&mut rig).refusal;
     assert_eq!(refusal.message, "the mock worker sent something that can't be understood: a frame of 4 GiB");
 }
-
-#[test]
-fn case_x06_what_a_client_reads_names_no_path() {
-    let mut rig = Rig::ready();
-    let cases = [
-        ("can't open '/home/ann/models/a.gguf'", "can't open 'a.gguf'"),
-        ("at /srv/x/y: denied", "at y: denied"),
-        ("/home/ann/m.gguf", "m.gguf"),
-        (
-            "tokens/second and 3 / 4 stay, so does https://example.org/a/b",
-            "tokens/second and 3 / 4 stay, so does https://example.org/a/b",
-        ),
-        ("path=/a/b, next", "path=b, next"),
-    ];
-    for (n, (said, read)) in cases.iter().enumerate() {
-        let id = n as u64 + 1;
-        rig.submit(id);
-        rig.frame(ToDaemon::Failed { id: JobId(id), refusal: Refusal::new("x", *said) });
-        let Some(Event::Failed { refusal, .. }) = rig.events.last() else { panic!("not failed") };
-        assert_eq!(refusal.message, *read);
-    }
-}

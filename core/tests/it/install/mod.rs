@@ -1,8 +1,0 @@
-//! Planning, ranking, names and manifests.
-
-mod from;
-mod manifest;
-mod names;
-mod plan;
-mod rank;
-mod recipe;
