@@ -1,0 +1,64 @@
+//! Request bodies, whole and bounded.
+
+use super::State;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use std::sync::Arc;
+use superfluid_core::Refusal;
+use superfluid_core::api::codes;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A body, and its share of what all bodies may take together.
+pub(super) struct Whole {
+    pub(super) bytes: Vec<u8>,
+    pub(super) share: OwnedSemaphorePermit,
+}
+
+/// Reads it to the end.
+pub(super) async fn read(state: &State, mut body: Incoming) -> Result<Whole, Refusal> {
+    let config = &state.config;
+    let announced = body.size_hint().lower();
+    if announced > config.body_max as u64 {
+        return Err(too_large(config.body_max));
+    }
+    let mut share = grab(state, 1)?;
+    let mut bytes = Vec::new();
+    loop {
+        let frame = match tokio::time::timeout(config.body_timeout, body.frame()).await {
+            Err(_) => {
+                let message = format!("the body stopped arriving after {} bytes", bytes.len());
+                return Err(Refusal::new(codes::REQUEST_TIMEOUT, message));
+            }
+            Ok(None) => return Ok(Whole { bytes, share }),
+            Ok(Some(Err(error))) => {
+                let message = format!("the body can't be read after {} bytes: {error}", bytes.len());
+                return Err(Refusal::new(codes::INVALID_JSON, message));
+            }
+            Ok(Some(Ok(frame))) => frame,
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > config.body_max {
+            return Err(too_large(config.body_max));
+        }
+        bytes.extend_from_slice(&data);
+        let wanted = bytes.len() / 1024 + 1;
+        if wanted > share.num_permits() {
+            share.merge(grab(state, wanted - share.num_permits())?);
+        }
+    }
+}
+
+fn grab(state: &State, kib: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+    let kib = u32::try_from(kib).unwrap_or(u32::MAX);
+    Arc::clone(&state.bodies).try_acquire_many_owned(kib).map_err(|_| {
+        Refusal::new(codes::OVERLOADED, "the requests being served hold all memory set aside for bodies")
+            .hint("send the request again later")
+    })
+}
+
+fn too_large(most: usize) -> Refusal {
+    Refusal::new(
+        codes::BODY_TOO_LARGE,
+        format!("the body is larger than {most} bytes, the most this server takes"),
+    )
+}

@@ -1,0 +1,85 @@
+//! The OpenAI-compatible HTTP API of one served model.
+//!
+//! [`Server::bind`] takes the port before anything is loaded, so that a port in use is told at once
+//! and `/health` can say that the model is loading. Every direction is bounded: header size and
+//! time, body size and time, bytes of all bodies together, connections, time a write may stall.
+//!
+//! A client that closes its side is gone, whether it closed all of the connection or only its
+//! sending half: the two look the same until something is written, and a reply nobody reads must
+//! not keep a lane.
+
+mod body;
+mod conn;
+mod exchange;
+mod generate;
+mod health;
+mod models;
+mod reply;
+mod route;
+mod stall;
+
+pub use conn::Server;
+
+use crate::worker::Worker;
+use std::sync::Arc;
+use std::time::Duration;
+use superfluid_core::access::Access;
+use superfluid_core::api::Bounds;
+use tokio::sync::Semaphore;
+
+/// Bounds and rules of a server.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Who may come in.
+    pub access: Access,
+    /// Connections at once; further ones wait to be accepted.
+    pub connections: usize,
+    /// From the first byte of a request's head to its last, and between requests.
+    pub head_timeout: Duration,
+    /// From one piece of a body to the next.
+    pub body_timeout: Duration,
+    /// How long a write may stall before the client counts as gone.
+    pub write_timeout: Duration,
+    /// Bytes of one body.
+    pub body_max: usize,
+    /// Bytes of the bodies of all requests that have not ended.
+    pub bodies_max: usize,
+    /// What a body may hold.
+    pub bounds: Bounds,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            access: Access::default(),
+            connections: 1024,
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(60),
+            body_max: 32 << 20,
+            bodies_max: 256 << 20,
+            bounds: Bounds::default(),
+        }
+    }
+}
+
+/// The model that is served.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Its id in the API.
+    pub id: String,
+    /// Canonical id of its runtime.
+    pub runtime: String,
+    /// Seconds since 1970 at which the server started, which the API calls `created`.
+    pub created: u64,
+    /// Its worker.
+    pub worker: Worker,
+}
+
+/// What requests share.
+struct State {
+    config: Config,
+    served: Served,
+    /// KiB left of [`Config::bodies_max`].
+    bodies: Arc<Semaphore>,
+}

@@ -1,0 +1,14 @@
+//! One model's worker: its process, its link, and the tickets of those who wait for its answers.
+//!
+//! [`start`] runs core's [`Supervisor`](superfluid_core::supervise::Supervisor) in a task of its
+//! own. Clients talk to it through a [`Worker`]; what happens to the process comes out as
+//! [`Notice`]s and, for `/health`, as a [`View`].
+
+mod lines;
+mod link;
+mod process;
+mod ticket;
+
+pub use link::{Notice, View, Worker, start};
+pub use process::Program;
+pub use ticket::{End, News, Ticket};

@@ -1,0 +1,94 @@
+//! Requests that are too large, too slow, cut short, or no requests.
+
+use crate::client::{Client, answer, ask, get, post};
+use crate::rig::{CHAT, start_with};
+use std::time::Duration;
+use superfluid_io_tokio::http::Config;
+
+fn tight() -> Config {
+    Config {
+        body_max: 4096,
+        bodies_max: 8192,
+        body_timeout: Duration::from_millis(200),
+        head_timeout: Duration::from_millis(200),
+        connections: 4,
+        ..Config::default()
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_413_announced_or_not() {
+    let (rig, _fake) = start_with(tight(), Default::default()).await;
+    let large = "x".repeat(5000);
+    assert_eq!(ask(rig.address, post("/v1/completions", &large)).await.code(), "body_too_large");
+    let announced = "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n";
+    let mut client = Client::open(rig.address).await;
+    client.send(announced).await;
+    assert_eq!(answer(&client.until("body_too_large").await).status, 413);
+    let mut chunked =
+        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".to_string();
+    for _ in 0..5 {
+        chunked.push_str(&format!("400\r\n{}\r\n", "x".repeat(1024)));
+    }
+    let mut client = Client::open(rig.address).await;
+    client.send(chunked).await;
+    assert_eq!(answer(&client.until("body_too_large").await).status, 413);
+}
+
+#[tokio::test]
+async fn case_p11_a_body_one_byte_short_is_told() {
+    let (rig, _fake) = start_with(tight(), Default::default()).await;
+    let whole = post("/v1/chat/completions", CHAT);
+    let mut client = Client::open(rig.address).await;
+    client.send(&whole[..whole.len() - 1]).await;
+    let answer = answer(&client.to_end().await);
+    assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));
+}
+
+#[tokio::test]
+async fn case_p11_bodies_that_are_no_request_are_400_in_the_envelope() {
+    let (rig, _fake) = start_with(tight(), Default::default()).await;
+    let deep = "[".repeat(4000);
+    for body in ["", "[]", "{", "nul", "{\"model\":\"tiny\",}", "\u{feff}{}", deep.as_str()] {
+        let answer = ask(rig.address, post("/v1/chat/completions", body)).await;
+        assert_eq!(answer.status, 400, "{body:.40}: {}", answer.body);
+        assert!(answer.json()["error"]["message"].is_string());
+    }
+    let mut gbk = post("/v1/chat/completions", "    ").into_bytes();
+    let at = gbk.len() - 4;
+    gbk[at..].copy_from_slice(&[0xc4, 0xe3, 0xba, 0xc3]);
+    assert_eq!(ask(rig.address, gbk).await.status, 400);
+    assert_eq!(get(rig.address, "/health").await.status, 200);
+}
+
+#[tokio::test]
+async fn lines_that_say_nothing_are_closed_and_their_places_used_again() {
+    let (rig, _fake) = start_with(tight(), Default::default()).await;
+    let mut silent = Vec::new();
+    for n in 0..12 {
+        let mut client = Client::open(rig.address).await;
+        if n % 2 == 0 {
+            client.send("GET /health HTTP/1.1\r\nHost: loc").await;
+        }
+        silent.push(client);
+    }
+    assert_eq!(get(rig.address, "/health").await.status, 200);
+    for client in &mut silent {
+        client.to_end().await;
+    }
+}
+
+#[tokio::test]
+async fn heads_without_end_and_lines_that_are_no_http_are_closed() {
+    let (rig, _fake) = start_with(tight(), Default::default()).await;
+    let endless = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX: {}", "y".repeat(200_000));
+    let many = format!("GET /health HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "a: b\r\n".repeat(2000));
+    for junk in [endless.as_str(), many.as_str(), "\u{16}\u{3}\u{1}\0\0", "GET\r\n\r\n"] {
+        let mut client = Client::open(rig.address).await;
+        // The server may close while this is still being written.
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut client.socket, junk.as_bytes()).await;
+        let text = client.to_end().await;
+        assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
+    }
+    assert_eq!(get(rig.address, "/health").await.status, 200);
+}

@@ -1,0 +1,11 @@
+//! The daemon's half of the house against real processes and raw sockets.
+
+mod access;
+mod bounds;
+mod client;
+mod deaths;
+mod fake;
+mod leaving;
+mod rig;
+mod starts;
+mod streams;

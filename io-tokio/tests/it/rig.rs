@@ -1,0 +1,112 @@
+//! A server, its worker's link, and the worker the test plays.
+
+use crate::client::get;
+use crate::fake::Fake;
+use std::net::SocketAddr;
+use superfluid_core::sched::{Copying, Cut, Engine, Finish, JobId, Usage};
+use superfluid_core::supervise;
+use superfluid_core::wire::{JobUpdate, LoadSpec, Loaded, PROTOCOL, Submit, ToDaemon, ToWorker};
+use superfluid_io_tokio::http::{self, Served, Server};
+use superfluid_io_tokio::worker::{self, Notice, Program, Worker};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+pub(crate) struct Rig {
+    pub(crate) address: SocketAddr,
+    pub(crate) worker: Worker,
+    pub(crate) notices: mpsc::UnboundedReceiver<Notice>,
+    pub(crate) close: watch::Sender<bool>,
+    pub(crate) server: JoinHandle<()>,
+}
+
+/// A server before its worker `program`.
+pub(crate) async fn serve(program: Program, http: http::Config, supervise: supervise::Config) -> Rig {
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = server.local_addr().unwrap();
+    let (worker, notices) = worker::start(supervise, "mock", "tiny", program, LoadSpec::default());
+    let served = Served { id: "tiny".into(), runtime: "mock".into(), created: 1, worker: worker.clone() };
+    let (close, closed) = watch::channel(false);
+    let server = tokio::spawn(server.run(http, served, closed));
+    Rig { address, worker, notices, close, server }
+}
+
+pub(crate) async fn start() -> (Rig, Fake) {
+    start_with(http::Config::default(), supervise::Config::default()).await
+}
+
+/// A rig whose worker is ready.
+pub(crate) async fn start_with(http: http::Config, supervise: supervise::Config) -> (Rig, Fake) {
+    let mut fake = Fake::new();
+    let rig = serve(fake.program(), http, supervise).await;
+    come_up(&mut fake).await;
+    rig.healthy().await;
+    (rig, fake)
+}
+
+/// Plays a worker's start.
+pub(crate) async fn come_up(fake: &mut Fake) {
+    fake.started().await;
+    fake.say(&ToDaemon::Hello { protocol: PROTOCOL, runtime: "mock".into(), version: "0".into() });
+    loop {
+        if let ToWorker::Load(_) = fake.hear().await {
+            return fake.say(&ToDaemon::Loaded(loaded()));
+        }
+    }
+}
+
+pub(crate) fn loaded() -> Loaded {
+    let engine = Engine {
+        lanes: 2,
+        seqs: 4,
+        seq_tokens: 4096,
+        pool_tokens: 8192,
+        step_tokens: 512,
+        cut: Cut::Anywhere,
+        copying: Copying::Shares,
+        mixes: true,
+    };
+    let mut record = superfluid_core::capability::Record::default();
+    record.0.insert("backend".into(), "cpu".into());
+    Loaded { record, engine, description: "mock".into(), vocab: 100, chat: true }
+}
+
+impl Rig {
+    pub(crate) async fn healthy(&self) {
+        while get(self.address, "/health").await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until no job is left.
+    pub(crate) async fn idle(&self) {
+        while get(self.address, "/health").await.json()["requests"] != 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Fake {
+    /// The next job, accepted.
+    pub(crate) async fn job(&mut self) -> Submit {
+        loop {
+            if let ToWorker::Submit(submit) = self.hear().await {
+                self.say(&ToDaemon::Accepted { id: submit.id, prompt_tokens: 3 });
+                return submit;
+            }
+        }
+    }
+
+    pub(crate) fn text(&self, id: JobId, text: &str) {
+        let update = JobUpdate { id, tokens: vec![1], text: text.into(), logprobs: vec![] };
+        self.say(&ToDaemon::Updates { jobs: vec![update] });
+    }
+
+    pub(crate) fn finish(&self, id: JobId) {
+        let usage = Usage { prompt: 3, cached: 0, completion: 2 };
+        self.say(&ToDaemon::Finished { id, finish: Finish::Stop, usage });
+    }
+}
+
+pub(crate) const CHAT: &str = r#"{"model":"tiny","messages":[{"role":"user","content":"hi"}]}"#;
+pub(crate) const STREAM: &str =
+    r#"{"model":"tiny","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
