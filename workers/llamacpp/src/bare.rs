@@ -48,6 +48,7 @@ pub fn bare_greedy(
         unified: false,
         batch: 2048,
         threads: host::threads(),
+        paced: true,
     };
     let mut context = Context::new(model, vocabulary.size(), spec)?;
     let mut streams = vec![Vec::with_capacity(tokens); prompts.len()];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
 /// Bytes a process can still take without anything being swapped or killed, where the system tells.
 pub(crate) fn memory_available() -> Option<u64> {
@@ -19,6 +20,12 @@ pub(crate) fn threads() -> u32 {
     asked
         .filter(|count| (1..=1024).contains(count))
         .unwrap_or_else(|| physical_cores().map_or(allowed, |cores| cores.min(allowed)))
+}
+
+/// Processor time of the whole process so far.
+pub(crate) fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 fn physical_cores() -> Option<u32> {

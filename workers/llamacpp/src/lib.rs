@@ -10,6 +10,7 @@ mod find;
 mod host;
 mod load;
 mod needs;
+mod pace;
 mod primitives;
 mod record;
 mod sizing;
@@ -17,6 +18,7 @@ mod sizing;
 pub use bare::{BareRun, bare_greedy};
 pub use ffi::{Context, ContextSpec, Decoded, Library, LlamaVocabulary, LoadMode, LoadedModel, Row};
 pub use find::{LIB_VARIABLE, Places};
+pub use pace::Pace;
 pub use primitives::LlamaPrimitives;
 pub use sizing::{DEFAULT_WINDOW, Room, Shape, Size, cut, sequences, size};
 

@@ -139,6 +139,7 @@ fn make_context(
     mut size: Size,
 ) -> Result<(Context, Size), Refusal> {
     let reserve = Room::of(&devices(library)).reserve();
+    let paced = devices(library).first().is_none_or(|device| device.backend == "cpu");
     loop {
         let spec = ContextSpec {
             cells: size.cells,
@@ -146,6 +147,7 @@ fn make_context(
             unified: shape.shared,
             batch: BATCH.min(size.cells),
             threads: host::threads(),
+            paced,
         };
         let context = Context::new(model, vocab, spec)?;
         let room = Room::of(&devices(library));

@@ -4,11 +4,14 @@
 use super::log;
 use super::model::LoadedModel;
 use super::types::{Batch, ChainParams, ContextParams, RawContext, RawMemory, RawSampler};
+use crate::host;
+use crate::pace::Pace;
 use core::ffi::c_void;
 use core::ptr::NonNull;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 use superfluid_core::Refusal;
 use superfluid_core::sched::Token;
 
@@ -25,6 +28,9 @@ pub struct ContextSpec {
     pub batch: u32,
     /// Threads that compute where the processor does.
     pub threads: u32,
+    /// Whether fewer threads are used while the processor is shared with others; for models that
+    /// run on it.
+    pub paced: bool,
 }
 
 /// Consecutive tokens of one sequence.
@@ -91,6 +97,7 @@ pub struct Context {
     vocab: u32,
     seqs: u32,
     batch: BatchMemory,
+    pace: Option<Pace>,
     /// For each row of the last pass, where its output is in the batch.
     outputs: Vec<Option<i32>>,
     /// Row indices by sequence, kept for its memory.
@@ -210,6 +217,7 @@ impl Context {
             vocab,
             seqs,
             batch: BatchMemory::new(batch as usize),
+            pace: spec.paced.then(|| Pace::new(spec.threads)),
             outputs: Vec::new(),
             order: Vec::new(),
         })
@@ -254,12 +262,14 @@ impl Context {
             self.abort.ask.set(core::ptr::from_ref::<&dyn Fn() -> bool>(ask).cast());
         }
         let batch = self.batch.raw();
+        let started = (Instant::now(), host::processor_time());
         // SAFETY: the context is alive and used by this thread alone (`&mut self`). The batch's
         // arrays hold at least n_tokens entries, n_tokens is within 1..=n_batch, every seq_id
         // points to one id below n_seq_max, every token is in the vocabulary (`fill`). llama.cpp
         // copies them. `ask` points to `abort`, which outlives the call.
         let status = unsafe { (self.model.library.symbols.llama_decode)(self.raw.as_ptr(), batch) };
         self.abort.ask.set(core::ptr::null());
+        self.keep_pace(started);
         if status != 0 {
             self.outputs.clear();
         }
@@ -269,6 +279,17 @@ impl Context {
             2 => Decoded::Aborted,
             -1 => Decoded::Invalid(complaint(status)),
             _ => Decoded::Failed(complaint(status)),
+        }
+    }
+
+    fn keep_pace(&mut self, (clock, processor): (Instant, Duration)) {
+        let Some(pace) = &mut self.pace else { return };
+        let used = host::processor_time().saturating_sub(processor);
+        if let Some(threads) = pace.after(clock.elapsed(), used) {
+            let threads = i32::try_from(threads).unwrap_or(1);
+            // SAFETY: the context is alive and computes nothing: on the processor a pass is over
+            // when `llama_decode` returns.
+            unsafe { (self.model.library.symbols.llama_set_n_threads)(self.raw.as_ptr(), threads, threads) }
         }
     }
 

@@ -82,6 +82,7 @@ symbols! {
     llama_memory_seq_rm: fn(*mut RawMemory, i32, i32, i32) -> bool;
     llama_memory_seq_cp: fn(*mut RawMemory, i32, i32, i32, i32);
     llama_set_abort_callback: fn(*mut RawContext, Option<unsafe extern "C" fn(*mut c_void) -> bool>, *mut c_void);
+    llama_set_n_threads: fn(*mut RawContext, i32, i32);
     llama_decode: fn(*mut RawContext, Batch) -> i32;
     llama_get_logits_ith: fn(*mut RawContext, i32) -> *mut f32;
 

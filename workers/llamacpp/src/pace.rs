@@ -1,0 +1,75 @@
+//! How many threads compute, on a processor that others use too.
+//!
+//! llama.cpp's threads wait for each other by spinning, hundreds of times a token. Where the
+//! system gives this process fewer cores than it has threads, each wait lasts until a thread that
+//! was put aside comes back: measured on two shared cores, two threads made 0.7 tokens a second
+//! where one made 46. Spinning threads use a whole core each, so the processor time a pass took
+//! says how many cores the process really had.
+
+use std::time::Duration;
+
+/// Passes are judged together until they took this long.
+const WINDOW: Duration = Duration::from_millis(100);
+/// How long a smaller crew works well before a larger one is tried; doubled each time it fails.
+const PATIENCE: Duration = Duration::from_secs(1);
+const MOST_PATIENCE: Duration = Duration::from_secs(120);
+
+/// Chooses a number of threads from the time that passes took.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    most: u32,
+    now: u32,
+    wall: Duration,
+    cpu: Duration,
+    good: Duration,
+    patience: Duration,
+}
+
+impl Pace {
+    /// Starts with the most there may be.
+    pub fn new(most: u32) -> Self {
+        let most = most.max(1);
+        Self {
+            most,
+            now: most,
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+            good: Duration::ZERO,
+            patience: PATIENCE,
+        }
+    }
+
+    /// Threads to compute with now.
+    pub fn threads(&self) -> u32 {
+        self.now
+    }
+
+    /// A pass took so long by the clock and used so much processor time. Returns another number of
+    /// threads where one is due.
+    pub fn after(&mut self, wall: Duration, cpu: Duration) -> Option<u32> {
+        self.wall += wall;
+        self.cpu += cpu;
+        if self.wall < WINDOW {
+            return None;
+        }
+        let (wall, cpu) = (std::mem::take(&mut self.wall), std::mem::take(&mut self.cpu));
+        // Three quarters of what the threads could have used is a machine they have to themselves.
+        let share = cpu.as_secs_f64() / wall.as_secs_f64();
+        if share < 0.75 * f64::from(self.now) && self.now > 1 {
+            self.patience = (self.patience * 2).min(MOST_PATIENCE);
+            self.good = Duration::ZERO;
+            self.now = (share as u32).clamp(1, self.now - 1);
+            return Some(self.now);
+        }
+        self.good += wall;
+        if self.now < self.most && self.good >= self.patience {
+            self.good = Duration::ZERO;
+            self.now += 1;
+            return Some(self.now);
+        }
+        if self.good >= MOST_PATIENCE {
+            self.patience = PATIENCE;
+        }
+        None
+    }
+}

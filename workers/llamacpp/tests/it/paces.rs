@@ -1,0 +1,56 @@
+//! How many threads compute where others use the processor too.
+
+use std::time::Duration;
+use superfluid_worker_llamacpp::Pace;
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+#[test]
+fn a_machine_of_its_own_keeps_every_thread() {
+    let mut pace = Pace::new(4);
+    for _ in 0..1000 {
+        assert_eq!(pace.after(MS(20), MS(78)), None);
+    }
+    assert_eq!(pace.threads(), 4);
+}
+
+#[test]
+fn as_many_threads_as_there_were_cores_to_have() {
+    let mut pace = Pace::new(8);
+    assert_eq!(pace.after(MS(500), MS(1600)), Some(3));
+    assert_eq!(pace.after(MS(200), MS(600)), None);
+    assert_eq!(pace.after(MS(500), MS(400)), Some(1));
+    assert_eq!(pace.after(MS(5000), MS(100)), Some(2), "one thread is never too many; another is tried");
+}
+
+#[test]
+fn a_larger_crew_is_tried_again_ever_more_rarely() {
+    let mut pace = Pace::new(2);
+    let mut tries = Vec::new();
+    let mut clock = 0;
+    for _ in 0..6 {
+        assert_eq!(pace.after(MS(100), MS(100)), Some(1));
+        let began = clock;
+        while pace.after(MS(100), MS(100)).is_none() {
+            clock += 100;
+        }
+        tries.push(clock - began);
+    }
+    assert!(tries.is_sorted() && tries[5] > 8 * tries[0], "{tries:?}");
+}
+
+#[test]
+fn short_passes_are_judged_together() {
+    let mut pace = Pace::new(2);
+    for _ in 0..9 {
+        assert_eq!(pace.after(MS(10), MS(5)), None);
+    }
+    assert_eq!(pace.after(MS(10), MS(5)), Some(1));
+}
+
+#[test]
+fn nothing_is_divided_by_nothing() {
+    let mut pace = Pace::new(0);
+    assert_eq!(pace.after(Duration::ZERO, Duration::ZERO), None);
+    assert_eq!(pace.threads(), 1);
+}
