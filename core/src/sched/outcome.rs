@@ -39,18 +39,24 @@ impl Scheduler {
         let seq = row.rows.seq;
         if let RowResult::Fault { refusal } = result {
             self.seqs.spoil(seq, row.rows.tokens.len() as u32);
-            if let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq) {
+            if let Some(at) = self.lane_of(row) {
                 let job = self.leave(at).live.id;
                 self.events.push_back(Event::Failed { job, refusal });
             }
             return;
         }
         self.seqs.extend(seq, &row.rows.tokens);
-        let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq) else { return };
+        let Some(at) = self.lane_of(row) else { return };
         self.lanes[at].live.ran(row.rows.start);
         if let RowResult::Token { token, end } = result {
             self.generated(at, token, end);
         }
+    }
+
+    /// Where the entry's job runs, unless it was cancelled.
+    fn lane_of(&self, row: &Flying) -> Option<usize> {
+        let last = self.lanes.len().min(row.at + 1);
+        (0..last).rev().find(|&at| self.lanes[at].seq == row.rows.seq)
     }
 
     fn generated(&mut self, at: usize, token: Token, end: Option<End>) {

@@ -29,9 +29,6 @@ impl Scheduler {
         let flying = self.pack();
         let more: u64 = flying.iter().map(|row| row.rows.tokens.len() as u64).sum();
         while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&mut ops) {}
-        for row in &flying {
-            self.announce(&row.rows);
-        }
         self.last_step = StepId(self.last_step.0 + 1);
         let rows = flying.iter().map(|row| row.rows.clone()).collect();
         self.flight = Some(Flight { id: self.last_step, rows: flying, urgent: false });
@@ -84,15 +81,6 @@ impl Scheduler {
         }
     }
 
-    /// Tells that a job starts, once.
-    fn announce(&mut self, rows: &Rows) {
-        let lane = self.lanes.iter_mut().find(|lane| lane.seq == rows.seq && !lane.live.started);
-        if let Some(lane) = lane {
-            lane.live.started = true;
-            self.events.push_back(Event::Started { job: rows.job, cached: lane.live.cached(rows.start) });
-        }
-    }
-
     fn pack(&mut self) -> Vec<Flying> {
         let engine = self.config.engine;
         let decoding = self.lanes.iter().filter(|lane| lane.decoding).count();
@@ -101,8 +89,11 @@ impl Scheduler {
         let prompts = prefilling > 0 && (engine.mixes || !decodes);
         let mut flying = Vec::new();
         if decodes {
-            let lanes = 0..self.lanes.len();
-            flying.extend(lanes.filter(|&at| self.lanes[at].decoding).map(|at| self.row(at, 1)));
+            for at in 0..self.lanes.len() {
+                if self.lanes[at].decoding {
+                    flying.push(self.row(at, 1));
+                }
+            }
         }
         if prompts {
             let left = engine.step_tokens as usize - flying.len();
@@ -145,22 +136,23 @@ impl Scheduler {
         lane.live.tokens.len() - self.seqs.get(lane.seq).tokens().len()
     }
 
-    fn row(&self, at: usize, take: usize) -> Flying {
-        let lane = &self.lanes[at];
+    /// The lane's next `take` tokens; its first tell that the job starts.
+    fn row(&mut self, at: usize, take: usize) -> Flying {
+        let lane = &mut self.lanes[at];
+        let live = &mut lane.live;
         let start = self.seqs.get(lane.seq).tokens().len();
         let end = start + take;
-        let want = if end == lane.live.tokens.len() { Want::Token } else { Want::Nothing };
-        Flying {
-            rows: Rows {
-                job: lane.live.id,
-                seq: lane.seq,
-                start: start as u32,
-                tokens: lane.live.tokens[start..end].to_vec(),
-                want,
-            },
-            class: lane.live.class,
-            decoding: lane.decoding,
-            cancelled: false,
+        if !live.started {
+            live.started = true;
+            self.events.push_back(Event::Started { job: live.id, cached: live.cached(start as u32) });
         }
+        let rows = Rows {
+            job: live.id,
+            seq: lane.seq,
+            start: start as u32,
+            tokens: live.tokens[start..end].to_vec(),
+            want: if end == live.tokens.len() { Want::Token } else { Want::Nothing },
+        };
+        Flying { rows, at, class: live.class, decoding: lane.decoding, cancelled: false }
     }
 }

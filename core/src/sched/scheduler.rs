@@ -71,6 +71,8 @@ pub(super) struct Flight {
 #[derive(Clone, Debug)]
 pub(super) struct Flying {
     pub(super) rows: Rows,
+    /// Where its lane was; lanes only move down while a step is in flight.
+    pub(super) at: usize,
     pub(super) class: Class,
     pub(super) decoding: bool,
     pub(super) cancelled: bool,
