@@ -5,7 +5,7 @@ use crate::serve::{self, Ended};
 use crate::stdio;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use superfluid_core::Refusal;
 use superfluid_core::wire::PROTOCOL;
@@ -36,7 +36,7 @@ pub fn main_with(runtime: &mut dyn Runtime, args: impl IntoIterator<Item = OsStr
         Command::Version => {
             print(&format!("superfluid-worker-{} {VERSION} (protocol {PROTOCOL})", runtime.id()))
         }
-        Command::Check { model } => check(runtime, model),
+        Command::Check { model } => check(runtime, model.as_deref()),
         Command::Serve => serve(runtime),
     };
     match done {
@@ -119,9 +119,9 @@ fn unknown(runtime: &dyn Runtime, message: String) -> Refusal {
     Refusal::new("bad_arguments", message).hint(usage(runtime))
 }
 
-fn check(runtime: &mut dyn Runtime, model: Option<PathBuf>) -> Result<(), Refusal> {
+fn check(runtime: &mut dyn Runtime, model: Option<&Path>) -> Result<(), Refusal> {
     let mut out = stdio::reserve_stdout().map_err(|e| broken_output(&e))?;
-    let report = runtime.check(model.as_deref())?;
+    let report = runtime.check(model)?;
     let json = serde_json::to_string(&report).map_err(|e| broken_output(&e.into()))?;
     writeln!(out, "{json}").map_err(|e| broken_output(&e))
 }

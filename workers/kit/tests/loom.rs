@@ -6,7 +6,6 @@ mod sync {
 }
 
 #[path = "../src/mailbox.rs"]
-#[expect(dead_code, reason = "no model uses every method")]
 mod mailbox;
 
 use loom::sync::Arc;

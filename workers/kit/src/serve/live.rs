@@ -72,12 +72,12 @@ impl Live {
                 (token, entry)
             }
             Picked::Logits(logits) => {
-                return Err(fault(format!("{} logits for {size} tokens", logits.len())));
+                return Err(fault(&format!("{} logits for {size} tokens", logits.len())));
             }
-            Picked::Nothing => return Err(fault("no token where one was wanted".into())),
+            Picked::Nothing => return Err(fault("no token where one was wanted")),
         };
         if token >= size {
-            return Err(fault(format!("token {token}, of {size}")));
+            return Err(fault(&format!("token {token}, of {size}")));
         }
         let end = self.take(token, entry, vocabulary);
         update.tokens.push(token);
@@ -132,6 +132,6 @@ fn entry(logits: &[f32], token: Token, top: u8, vocabulary: &dyn Vocabulary) -> 
     TokenLogprob { bytes: bytes(token), logprob: ranked.logprob, top: top.collect() }
 }
 
-fn fault(what: String) -> Refusal {
+fn fault(what: &str) -> Refusal {
     Refusal::new("engine_fault", format!("the runtime gave {what}"))
 }

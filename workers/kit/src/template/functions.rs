@@ -61,6 +61,7 @@ fn method(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Resul
     pycompat::unknown_method_callback(state, value, name, args)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the engine reads arguments off the signature")]
 /// Python's `json.dumps` with `ensure_ascii=False`, which is what `transformers` puts here.
 fn tojson(state: &State, value: &Value, indent: Option<Value>, options: Kwargs) -> Result<Value, Error> {
     let indent = match indent {
