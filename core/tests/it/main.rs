@@ -1,10 +1,10 @@
 //! Tests of superfluid-core through its public API.
 
+mod access;
 mod api;
 mod capability;
+mod placing;
 mod sched;
+mod supervise;
 mod text;
 mod wire;
-
-mod access;
-mod supervise;
