@@ -10,11 +10,14 @@ use std::path::Path;
 use superfluid_core::Refusal;
 use superfluid_core::install::{layout, machine};
 use superfluid_core::runtime::format::{
-    Entry, Format, HEAD_BYTES, Inspected, Verdict, inspect_directory, inspect_file,
+    Entry, Format, HEAD_BYTES, Inspected, Verdict, complete, inspect_directory, inspect_file, mlx,
 };
 use superfluid_core::runtime::gguf::{FIRST_PREFIX, Header, Parsed};
 use superfluid_core::runtime::resolve::{LLAMA_LIB, paths};
 use superfluid_core::runtime::{ResolveFacts, RuntimeId, Stat};
+
+/// The longest `model.safetensors.index.json` that is read.
+const INDEX_MAX: u64 = 64 << 20;
 
 /// Everything worker resolution asks of this process and its disk. `linked` are the runtimes built
 /// into this build.
@@ -86,7 +89,17 @@ pub fn inspect(path: &Path) -> Result<Inspected, Refusal> {
             let size = entry.path().metadata().ok().filter(|meta| !meta.is_dir()).map(|meta| meta.len());
             entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), size });
         }
-        return Ok(inspect_directory(&name, &entries));
+        let inspected = inspect_directory(&name, &entries);
+        if inspected.verdict == Verdict::Model(Format::MlxDirectory)
+            && entries.iter().any(|entry| entry.name == mlx::INDEX)
+        {
+            let mut index = Vec::new();
+            let file = File::open(path.join(mlx::INDEX)).map_err(cannot)?;
+            file.take(INDEX_MAX).read_to_end(&mut index).map_err(cannot)?;
+            let shards = mlx::shards(&index)?;
+            complete(&name, shards.iter().map(String::as_str), &entries)?;
+        }
+        return Ok(inspected);
     }
     let mut file = File::open(path).map_err(cannot)?;
     let size = file.metadata().map_err(cannot)?.len();
@@ -103,6 +116,14 @@ pub fn inspect(path: &Path) -> Result<Inspected, Refusal> {
         match Header::parse(&head, size).map_err(|error| error.refusal(&name))? {
             Parsed::Header(header) => {
                 header.servable(&name)?;
+                let parts = header.parts(&name);
+                let size = |part: &String| {
+                    let beside = path.with_file_name(Path::new(part).file_name()?);
+                    beside.metadata().ok().map(|meta| meta.len())
+                };
+                let entries: Vec<Entry> =
+                    parts.iter().map(|part| Entry { name: part.clone(), size: size(part) }).collect();
+                complete(&name, parts.iter().map(String::as_str), &entries)?;
                 return Ok(inspected);
             }
             Parsed::NeedMore { bytes } if bytes > head.len() as u64 && wanted < size => wanted = bytes,

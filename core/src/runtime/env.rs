@@ -25,7 +25,7 @@ const ENDS: [&str; 15] = [
 ];
 
 /// Whole last parts; as the end of a longer word they mean something else (`COMPAT`, `BYPASS`).
-const PARTS: [&str; 4] = ["PAT", "PASS", "PWD", "DSN"];
+const PARTS: [&str; 5] = ["PAT", "PASS", "PWD", "DSN", "AUTH"];
 
 /// What stands before `_URL` or `_URI` where the address carries a password.
 const STORES: [&str; 12] = [
@@ -43,7 +43,13 @@ const STORES: [&str; 12] = [
     "RABBITMQ",
 ];
 
-/// Whether a variable is named like a credential, in any case.
+/// Whether a variable is named like a credential. Judged by name alone, in any case.
+///
+/// ```
+/// use superfluid_core::runtime::env::is_credential;
+/// assert!(is_credential("HF_TOKEN") && is_credential("my_api_key") && is_credential("PGPASSWORD"));
+/// assert!(!is_credential("MONKEY") && !is_credential("TOKENIZERS_PARALLELISM") && !is_credential("PATH"));
+/// ```
 pub fn is_credential(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let mut parts: Vec<&str> = upper.split(['_', '-', '.']).filter(|part| !part.is_empty()).collect();

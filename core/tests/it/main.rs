@@ -3,7 +3,10 @@
 mod access;
 mod api;
 mod capability;
+mod host;
+mod install;
 mod placing;
+mod runtime;
 mod sched;
 mod supervise;
 mod text;

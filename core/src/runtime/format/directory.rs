@@ -1,6 +1,7 @@
 //! What a folder is, by the names in it.
 
 use super::{Format, Inspected, Verdict};
+use crate::refusal::Refusal;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -13,6 +14,26 @@ pub struct Entry {
     pub name: String,
     /// Bytes, links followed; `None` for a folder or a link to nothing.
     pub size: Option<u64>,
+}
+
+/// Refuses a model of which files are missing. `name` is the model as the user gave it, `files`
+/// are those it is made of, `entries` what was found under these names.
+pub fn complete<'a>(
+    name: &str,
+    files: impl IntoIterator<Item = &'a str>,
+    entries: &[Entry],
+) -> Result<(), Refusal> {
+    let there = |file: &str| entries.iter().any(|entry| entry.name == file && entry.size.is_some());
+    let files: Vec<&str> = files.into_iter().collect();
+    let missing: Vec<&str> = files.iter().copied().filter(|file| !there(file)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let listed = missing.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+    let more = if missing.len() > 8 { ", …" } else { "" };
+    let message =
+        format!("{name} lacks {} of its {} weight files: {listed}{more}", missing.len(), files.len());
+    Err(Refusal::new("incomplete_model", message).hint("download the model again"))
 }
 
 /// Looks at a folder: `name` as the user gave it, and what lies in it.

@@ -6,7 +6,7 @@ mod foreign;
 pub mod mlx;
 mod names;
 
-pub use directory::{Entry, inspect_directory};
+pub use directory::{Entry, complete, inspect_directory};
 pub use names::{byte_part, hub_id, split_names};
 
 use super::RuntimeId;

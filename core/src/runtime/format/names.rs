@@ -10,14 +10,18 @@ pub fn byte_part(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let file = lower.rsplit('/').next().unwrap_or_default();
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let letters = |text: &str| (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase());
-    let after = [".part", "-part", "_part", ".split", "-split"]
+    let rests = [".part", "-part", "_part", ".split", "-split"]
         .iter()
-        .filter_map(|mark| file.rsplit_once(mark))
-        .map(|(_, rest)| rest.trim_start_matches(['-', '_', '.']));
-    after.into_iter().any(|rest| match rest.split_once("of") {
-        Some((one, all)) => number(one) && number(all),
-        None => number(rest) || letters(rest),
+        .filter_map(|mark| file.rsplit_once(mark).map(|(_, rest)| rest));
+    rests.into_iter().any(|rest| {
+        let bare = rest.trim_start_matches(['-', '_', '.']);
+        // Two letters are what `split` appends; more of them without a dash are a word.
+        let most = if bare.len() < rest.len() { 3 } else { 2 };
+        let letters = !bare.is_empty() && bare.len() <= most && bare.bytes().all(|b| b.is_ascii_lowercase());
+        match bare.split_once("of") {
+            Some((one, all)) => number(one) && number(all),
+            None => number(bare) || letters,
+        }
     })
 }
 

@@ -13,6 +13,7 @@ mod value;
 pub use tensor::Tensor;
 pub use value::Value;
 
+use super::format::split_names;
 use crate::refusal::Refusal;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -138,6 +139,12 @@ impl Header {
         let count = self.keys.get("split.count")?.as_u64()?;
         let part = self.keys.get("split.no").and_then(Value::as_u64).unwrap_or(0);
         (count > 1).then_some((part, count))
+    }
+
+    /// The files a split model is made of, this one among them, beside the name given; none for a
+    /// model in one file. [`complete`](super::format::complete) judges whether they are there.
+    pub fn parts(&self, name: &str) -> Vec<String> {
+        self.split().and_then(|(_, count)| split_names(name, count)).unwrap_or_default()
     }
 
     /// Bytes of tensor data in this file, as far as the tensors' types are known.

@@ -1,7 +1,11 @@
 //! Reads little-endian values from a prefix of a file, and tells "not read yet" from "not there".
 
 use super::GgufError;
+use alloc::format;
 use alloc::string::String;
+
+/// A file that lacks more than this was not cut short; its header claims nonsense.
+const LARGEST_FILE: u64 = 1 << 44;
 
 /// Why reading stopped.
 pub(super) enum Stop {
@@ -72,6 +76,9 @@ impl<'a> Reader<'a> {
 
     fn end(&self, len: u64, what: &str) -> Result<u64, Stop> {
         let needed = self.position().saturating_add(len);
+        if needed > LARGEST_FILE {
+            return Err(self.broken(format!("{what} claims more bytes than any file has")));
+        }
         if needed > self.file_len {
             let (what, present) = (what.into(), self.file_len);
             return Err(Stop::Error(GgufError::HeaderCut { what, needed, present }));

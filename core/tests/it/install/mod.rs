@@ -1,0 +1,8 @@
+//! Planning, ranking, names and manifests.
+
+mod from;
+mod manifest;
+mod names;
+mod plan;
+mod rank;
+mod recipe;

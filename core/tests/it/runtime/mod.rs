@@ -1,0 +1,10 @@
+//! Formats, GGUF headers, selection, resolution and the environment.
+
+mod env;
+mod file;
+mod format;
+mod gguf;
+mod gguf_property;
+mod pick;
+mod resolve;
+mod select;
