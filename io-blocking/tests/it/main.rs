@@ -1,0 +1,8 @@
+//! Tests of superfluid-io-blocking: real files, real processes, loopback at most.
+
+mod archives;
+mod hostile;
+mod installs;
+mod processes;
+mod tgz;
+mod world;
