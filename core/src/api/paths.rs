@@ -6,7 +6,7 @@ use alloc::string::String;
 const OURS: [&str; 3] = ["/v1", "/health", "/metrics"];
 
 /// `text` with each absolute path cut down to its last part: `/home/ann/m.gguf` is `m.gguf`. A path
-/// in quotes may hold spaces. URLs other than `file:` and this API's own paths stay.
+/// may hold spaces in quotes, and in its folders' names. URLs other than `file:` and this API's own paths stay.
 pub(super) fn without_paths(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -38,7 +38,39 @@ fn path_end(before: &str, from: &str) -> usize {
         Some(quote @ ('\'' | '"' | '`')) => from.find(quote),
         _ => None,
     };
-    quoted.or_else(|| from.find(ends_path)).unwrap_or(from.len())
+    let mut end = quoted.unwrap_or_else(|| word_end(from));
+    while quoted.is_none()
+        && !is_ours(&from[..end])
+        && let Some(further) = goes_on(from, end)
+    {
+        end = further;
+    }
+    end
+}
+
+/// A folder's name may hold spaces: where the word so far is no file by its look and one of the
+/// next three words goes on with a slash, the path goes on to that word's end.
+fn goes_on(from: &str, end: usize) -> Option<usize> {
+    let last = from[..end].rsplit('/').next().unwrap_or_default();
+    if last.contains('.') || last.is_empty() {
+        return None;
+    }
+    let mut at = end;
+    for _ in 0..3 {
+        let word = from[at..].strip_prefix(' ')?;
+        let length = word_end(word);
+        at += 1 + length;
+        match word[..length].find('/') {
+            Some(0) => return None,
+            Some(_) => return Some(at),
+            None => {}
+        }
+    }
+    None
+}
+
+fn word_end(text: &str) -> usize {
+    text.find(ends_path).unwrap_or(text.len())
 }
 
 fn ends_path(c: char) -> bool {
