@@ -1,0 +1,152 @@
+//! Conversations: roles, contents, tool calls sent back, media.
+
+use super::{chat, completion, refuses};
+use serde_json::{Value, json};
+use superfluid_core::api::{ErrorReply, Media};
+use superfluid_core::wire::Input;
+
+/// The messages as a template gets them.
+fn rendered(messages: &Value) -> Vec<Value> {
+    match chat(&json!({ "messages": messages })).unwrap().input {
+        Input::Chat { messages, .. } => messages,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn refused(messages: &Value, code: &str) {
+    refuses(chat(&json!({ "messages": messages })), code, "messages", messages);
+}
+
+#[test]
+fn case_p01_the_servers_own_tool_call_turn_comes_back() {
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let null = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let absent = json!({"role": "assistant", "tool_calls": [call]});
+    let echoed = json!({"role": "assistant", "content": null, "refusal": null, "annotations": [], "audio": null,
+        "function_call": null, "tool_calls": [{"index": 0, "id": "c1", "type": "function",
+        "function": {"name": "f", "arguments": "{}"}}]});
+    let answer = json!({"role": "tool", "tool_call_id": "c1", "content": "42"});
+    for turn in [null, absent, echoed] {
+        let expected = json!([{"role": "assistant", "content": "", "tool_calls": [call]}, answer]);
+        assert_eq!(json!(rendered(&json!([turn, answer]))), expected);
+    }
+    for turn in [
+        json!({"role": "assistant", "content": null}),
+        json!({"role": "assistant"}),
+        json!({"role": "assistant", "content": null, "tool_calls": []}),
+        json!({"role": "user", "content": null}),
+        json!({"role": "user"}),
+        json!({"role": "tool", "content": "42"}),
+        json!({"role": "assistant", "tool_calls": [{"id": "c1", "type": "function"}]}),
+        json!({"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "f"}}]}),
+    ] {
+        let code = if turn["tool_calls"][0].get("type").is_some() {
+            "invalid_type"
+        } else {
+            "missing_required_parameter"
+        };
+        refused(&json!([turn]), code);
+    }
+    refused(&json!([{"role": "assistant", "tool_calls": [{"id": 1}]}]), "invalid_type");
+    refused(&json!([{"role": "assistant", "tool_calls": "f()"}]), "invalid_type");
+}
+
+#[test]
+fn case_p02_developer_is_system_and_an_invented_role_is_refused() {
+    let system = |text: &str| json!({"role": "system", "content": text});
+    let developer = |text: &str| json!({"role": "developer", "content": text});
+    let user = json!({"role": "user", "content": "hi"});
+    for (given, got) in [
+        (json!([developer("d"), user]), json!([system("d"), user])),
+        (json!([system("s"), developer("d"), user]), json!([system("s"), system("d"), user])),
+        (json!([user, developer("d")]), json!([user, system("d")])),
+    ] {
+        assert_eq!(json!(rendered(&given)), got);
+    }
+    refused(&json!([{"role": "banana", "content": "x"}]), "invalid_value");
+    refused(&json!([{"role": "System", "content": "x"}]), "invalid_value");
+    refused(&json!([{"role": 7, "content": "x"}]), "invalid_type");
+    refused(&json!([{"content": "x"}]), "missing_required_parameter");
+    refused(&json!([{"role": null, "content": "x"}]), "missing_required_parameter");
+}
+
+#[test]
+fn case_p05_media_are_seen_wherever_they_are() {
+    let image = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
+    let audio = json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}});
+    let text = json!({"type": "text", "text": "hi"});
+    let user = json!({"role": "user", "content": "and now?"});
+    for (messages, media) in [
+        (json!([{"role": "user", "content": [text, image]}]), Media { image: true, audio: false }),
+        (json!([{"role": "user", "content": [image]}]), Media { image: true, audio: false }),
+        (json!([{"role": "user", "content": [audio, text]}]), Media { image: false, audio: true }),
+        // In an earlier turn, and in a tool's answer.
+        (json!([{"role": "user", "content": [image]}, user]), Media { image: true, audio: false }),
+        (
+            json!([user, {"role": "tool", "tool_call_id": "c", "content": [text, audio, image]}]),
+            Media { image: true, audio: true },
+        ),
+        (json!([user]), Media::default()),
+    ] {
+        assert_eq!(chat(&json!({ "messages": messages })).unwrap().media, media, "{messages}");
+    }
+    // For a model that takes media the parts stay as they are.
+    let parts = json!([text, image]);
+    assert_eq!(rendered(&json!([{"role": "user", "content": parts}]))[0]["content"], parts);
+    refused(&json!([{"role": "user", "content": [text, {"type": "hologram"}]}]), "invalid_value");
+    refused(&json!([{"role": "user", "content": [{"type": "file", "file": {}}]}]), "unsupported_input");
+    refused(&json!([{"role": "user", "content": [{"text": "x"}]}]), "missing_required_parameter");
+    refused(&json!([{"role": "user", "content": [{"type": "text"}]}]), "missing_required_parameter");
+    refused(&json!([{"role": "user", "content": [{"type": "text", "text": 1}]}]), "invalid_type");
+    refused(&json!([{"role": "user", "content": ["hi"]}]), "invalid_type");
+    refused(&json!([{"role": "user", "content": {"type": "text"}}]), "invalid_type");
+    refused(&json!([{"role": "user", "content": 7}]), "invalid_type");
+}
+
+#[test]
+fn case_p12_text_parts_are_the_string_they_join_to() {
+    let whole = rendered(&json!([{"role": "user", "content": "ab"}]));
+    let parts = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
+    assert_eq!(rendered(&json!([{"role": "user", "content": parts}])), whole);
+    assert_eq!(
+        rendered(&json!([{"role": "user", "content": []}])),
+        rendered(&json!([{"role": "user", "content": ""}]))
+    );
+}
+
+#[test]
+fn a_field_of_a_message_that_nobody_knows_is_refused_by_name() {
+    let refusal =
+        chat(&json!({"messages": [{"role": "user", "content": "x", "partial": true}]})).unwrap_err();
+    assert_eq!(refusal.code, "unsupported_parameter");
+    assert!(refusal.message.starts_with("'messages[0].partial'"), "{refusal}");
+    let kept = json!([{"role": "user", "content": "x", "name": "ann"},
+        {"role": "assistant", "content": "y", "reasoning_content": "z"}]);
+    assert_eq!(json!(rendered(&kept)), kept);
+}
+
+#[test]
+fn messages_must_be_there_and_a_conversation() {
+    for (extra, code) in [
+        (json!({"messages": null}), "missing_required_parameter"),
+        (json!({"messages": []}), "invalid_value"),
+        (json!({"messages": "hi"}), "invalid_type"),
+        (json!({"messages": ["hi"]}), "invalid_type"),
+        (json!({"messages": [[]]}), "invalid_type"),
+    ] {
+        refuses(chat(&extra), code, "messages", &extra);
+        assert_eq!(ErrorReply::new(&chat(&extra).unwrap_err()).status, 400);
+    }
+    refuses(
+        completion(&json!({"messages": [{"role": "user", "content": "x"}]})),
+        "unsupported_parameter",
+        "messages",
+        &json!("messages to the other path"),
+    );
+    refuses(
+        chat(&json!({"prompt": "x"})),
+        "unsupported_parameter",
+        "prompt",
+        &json!("a prompt to the other path"),
+    );
+}

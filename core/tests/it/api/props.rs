@@ -1,0 +1,238 @@
+//! Whatever bytes come, and whatever a worker says in whatever order.
+
+use super::SERVED;
+use super::reply::{T0, USAGE, update};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use superfluid_core::api::{
+    Bounds, ErrorReply, Output, Reply, check_content_type, parse_chat, parse_class, parse_completion,
+};
+use superfluid_core::sched::Finish;
+use superfluid_core::{Duration, Refusal};
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(|number| json!(number)),
+        prop_oneof![Just("mock"), Just("user"), Just("text"), Just("none"), Just(""), Just("\u{0}\u{fffd}")]
+            .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 48, 5, |inner| {
+        let key = prop_oneof![
+            Just("role"),
+            Just("content"),
+            Just("type"),
+            Just("text"),
+            Just("tool_calls"),
+            Just("function"),
+            Just("name"),
+            Just("arguments"),
+            Just("id"),
+            Just("5"),
+            Just("include_usage"),
+            Just("image_url"),
+        ]
+        .prop_map(String::from);
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(key, inner, 0..5)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// A body of fields that the endpoints know, with values that are often nearly right.
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    let name = prop_oneof![
+        Just("messages"),
+        Just("prompt"),
+        Just("max_tokens"),
+        Just("temperature"),
+        Just("top_p"),
+        Just("top_k"),
+        Just("logit_bias"),
+        Just("seed"),
+        Just("stop"),
+        Just("stream"),
+        Just("stream_options"),
+        Just("logprobs"),
+        Just("top_logprobs"),
+        Just("n"),
+        Just("tools"),
+        Just("tool_choice"),
+        Just("response_format"),
+        Just("echo"),
+        Just("chat_template_kwargs"),
+        Just("metadata"),
+    ]
+    .prop_map(String::from);
+    proptest::collection::btree_map(name, json_value(), 0..6).prop_map(|map| {
+        let mut value = Value::Object(map.into_iter().collect());
+        value["model"] = "mock".into();
+        value.to_string().into_bytes()
+    })
+}
+
+fn check_both(body: &[u8]) {
+    for result in
+        [parse_chat(body, &Bounds::default(), SERVED), parse_completion(body, &Bounds::default(), SERVED)]
+    {
+        match result {
+            Ok(request) => {
+                assert_eq!(request.model, "mock");
+                assert!(request.stop.iter().all(|stop| !stop.is_empty()) && request.stop.len() <= 4);
+                assert!(request.stream || !request.include_usage);
+                let sampling = &request.sampling;
+                assert!((0.0..=2.0).contains(&sampling.temperature) && sampling.top_p > 0.0);
+            }
+            Err(refusal) => {
+                let reply = ErrorReply::new(&refusal);
+                assert!((400..500).contains(&reply.status), "{refusal:?}");
+                assert!(!refusal.message.is_empty());
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Input {
+    Accepted,
+    Update(String),
+    Finished(Finish),
+    Failed,
+    Timeout,
+    Wait(u64),
+}
+
+fn inputs() -> impl Strategy<Value = Vec<Input>> {
+    vec(
+        prop_oneof![
+            2 => Just(Input::Accepted),
+            5 => "[a-z\n\"\u{1f60a}]{0,4}".prop_map(Input::Update),
+            1 => prop_oneof![Just(Finish::Stop), Just(Finish::Length), Just(Finish::Cancelled)].prop_map(Input::Finished),
+            1 => Just(Input::Failed),
+            3 => Just(Input::Timeout),
+            3 => (0..20_000_u64).prop_map(Input::Wait),
+        ],
+        0..40,
+    )
+}
+
+proptest! {
+    #[test]
+    fn bytes_never_panic_and_every_refusal_is_the_clients(bytes in vec(any::<u8>(), 0..200)) {
+        check_both(&bytes);
+        let _ = (parse_class(Some(&bytes)), check_content_type(Some(&bytes)));
+    }
+
+    #[test]
+    fn nearly_json_never_panics(text in r#"[\[\]{}",:\\a0-9eu .-]{0,60}"#) {
+        check_both(text.as_bytes());
+    }
+
+    #[test]
+    fn known_fields_with_odd_values_are_taken_or_refused(body in body()) {
+        check_both(&body);
+    }
+
+    #[test]
+    fn no_message_holds_an_absolute_path(
+        words in vec(prop_oneof!["[a-z:'\"(,]{0,3}", "/(home|root)(/[a-z. \u{e9}]{0,3}){0,3}", Just("/v1/models".to_string())], 0..6),
+    ) {
+        let told = ErrorReply::new(&Refusal::new("x", words.join(" "))).message;
+        prop_assert!(!told.contains("/home/") && !told.contains("/root/"), "{:?} of {:?}", told, words);
+    }
+
+    #[test]
+    fn every_reply_has_one_head_and_at_most_one_terminal(
+        inputs in inputs(),
+        stream in any::<bool>(),
+        usage in any::<bool>(),
+        chat in any::<bool>(),
+    ) {
+        let mut extra = json!({"stream": stream});
+        if stream {
+            extra["stream_options"] = json!({"include_usage": usage});
+        }
+        let request = if chat { super::chat(&extra) } else { super::completion(&extra) }.unwrap();
+        let mut reply = Reply::new(&request, "1", 0, T0);
+        let (mut now, mut said) = (T0, String::new());
+        let (mut heads, mut ends, mut body) = (Vec::new(), 0, Vec::new());
+        for input in inputs {
+            let over = reply.is_over();
+            let taken = match &input {
+                Input::Accepted => reply.handle_accepted(now),
+                Input::Update(text) => {
+                    if !over {
+                        said.push_str(text);
+                    }
+                    reply.handle_update(&update(text), now)
+                }
+                Input::Finished(finish) => reply.handle_finished(*finish, USAGE, now),
+                Input::Failed => reply.handle_failed(&Refusal::new("worker_failed", "it died"), now),
+                Input::Timeout => reply.handle_timeout(now),
+                Input::Wait(millis) => {
+                    now = now + Duration::from_millis(*millis);
+                    continue;
+                }
+            };
+            prop_assert_eq!(taken.is_err(), over);
+            reply.check_invariants().unwrap();
+            while let Some(output) = reply.poll_output() {
+                prop_assert_eq!(ends, 0);
+                match output {
+                    Output::Head { status, .. } => {
+                        prop_assert!(body.is_empty());
+                        heads.push(status);
+                    }
+                    Output::Bytes(bytes) => {
+                        prop_assert_eq!(heads.len(), 1);
+                        prop_assert!(!stream || heads[0] != 200 || bytes.ends_with(b"\n\n"));
+                        body.extend(bytes);
+                    }
+                    Output::End => ends += 1,
+                }
+            }
+            prop_assert_eq!(ends == 1, reply.is_over());
+            if let Some((at, _)) = reply.poll_timeout() {
+                prop_assert!(stream && ends == 0 && at > T0);
+            }
+        }
+        prop_assert!(heads.len() <= 1);
+        if ends == 0 {
+            return Ok(());
+        }
+        let body = String::from_utf8(body).unwrap();
+        if stream && heads[0] == 200 {
+            let errors = body.matches("data: {\"error\":").count();
+            let dones = body.matches("data: [DONE]").count();
+            prop_assert_eq!(errors + dones, 1);
+            prop_assert_eq!(body.matches("\"usage\":{").count(), usize::from(usage && dones == 1));
+            prop_assert_eq!(body.matches("\"role\":").count(), usize::from(chat));
+            prop_assert_eq!(text_of(&body), said);
+        } else if heads[0] == 200 {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            let choice = &body["choices"][0];
+            let text = if chat { &choice["message"]["content"] } else { &choice["text"] };
+            prop_assert_eq!(text, &said);
+        } else {
+            let body: Value = serde_json::from_str(&body).unwrap();
+            prop_assert!(body["error"]["message"].is_string());
+        }
+    }
+}
+
+/// What a client joins from a stream's chunks.
+fn text_of(body: &str) -> String {
+    body.split("\n\n")
+        .filter_map(|event| serde_json::from_str::<Value>(event.strip_prefix("data: ")?).ok())
+        .filter_map(|chunk| {
+            let choice = &chunk["choices"][0];
+            Some(choice["delta"]["content"].as_str().or(choice["text"].as_str())?.to_owned())
+        })
+        .collect()
+}
