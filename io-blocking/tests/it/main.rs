@@ -2,6 +2,7 @@
 
 mod archives;
 mod hostile;
+mod https;
 mod installs;
 mod processes;
 mod tgz;

@@ -1,13 +1,14 @@
 //! Many processes, killed ones, full disks: each child is this test binary again.
 
 use crate::tgz::{base, base_with, file, tgz, worker};
-use crate::world::{World, plan};
+use crate::world::{World, checked, plan};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use superfluid_core::host::{Answer, Probe};
+use superfluid_core::install::Source;
 use superfluid_core::install::machine::{Event, Machine};
 use superfluid_core::runtime::RuntimeId;
 use superfluid_io_blocking::install::{self, Reporter};
@@ -15,6 +16,8 @@ use superfluid_io_blocking::probe::ask;
 
 const DIR: &str = "SUPERFLUID_IT_DIR";
 const ARCHIVE: &str = "SUPERFLUID_IT_ARCHIVE";
+/// The archive's SHA-256, where it is an address.
+pub(crate) const SHA256: &str = "SUPERFLUID_IT_SHA256";
 
 /// What a child process does: one install into the directory its environment names.
 #[test]
@@ -23,8 +26,12 @@ fn child_installs() {
     let (Ok(dir), Ok(archive)) = (std::env::var(DIR), std::env::var(ARCHIVE)) else {
         panic!("run as a child process only");
     };
-    let mut machine =
-        Machine::install(vec![plan("b1", "cpu", &archive)], crate::world::settings()).expect("plans");
+    let mut plan = plan("b1", "cpu", &archive);
+    if archive.starts_with("https://") {
+        plan = checked(plan, &std::env::var(SHA256).expect("a digest"));
+        plan.assets[0].source = Source::Url { url: archive };
+    }
+    let mut machine = Machine::install(vec![plan], crate::world::settings()).expect("plans");
     let result =
         install::run(&mut machine, RuntimeId::Llamacpp, Path::new(&dir), &mut crate::world::Heard::default());
     if let Err(refusal) = result {
@@ -33,7 +40,8 @@ fn child_installs() {
     }
 }
 
-fn command(dir: &Path, archive: &str) -> Command {
+/// A child process that installs `archive` into `dir`.
+pub(crate) fn command(dir: &Path, archive: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command.args(["--exact", "--ignored", "--nocapture", "processes::child_installs"]);
     command
