@@ -8,7 +8,9 @@ use superfluid_core::Refusal;
 const USAGE: u8 = 2;
 
 /// Refusals of what was typed, not of what was found.
-const TYPED: [&str; 7] = [
+const TYPED: [&str; 9] = [
+    "bad_api_key",
+    "bad_host",
     "bad_version",
     "bad_backend",
     "bad_sha256",

@@ -1,0 +1,157 @@
+//! The running daemon: worker, server and signals.
+
+use super::ServeArgs;
+use super::prepare::Prepared;
+use super::screen::Screen;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use superfluid_core::access::Access;
+use superfluid_core::supervise;
+use superfluid_io_tokio::http::{self, Served, Server};
+use superfluid_io_tokio::worker::{self, Notice, Worker};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+/// Serves until a signal, or until the worker can't be kept up.
+pub(super) async fn run(server: Server, args: &ServeArgs, prepared: Prepared) -> ExitCode {
+    let mut screen = Screen::new();
+    let code = match (server.local_addr(), Signals::new()) {
+        (Ok(address), Ok(signals)) => serve(server, address, signals, args, prepared, &mut screen).await,
+        (Err(error), _) | (_, Err(error)) => {
+            screen.line(&format!("error: cannot start the server: {error}"));
+            ExitCode::FAILURE
+        }
+    };
+    screen.close();
+    code
+}
+
+async fn serve(
+    server: Server,
+    address: SocketAddr,
+    mut signals: Signals,
+    args: &ServeArgs,
+    prepared: Prepared,
+    screen: &mut Screen,
+) -> ExitCode {
+    let Prepared { id, runtime, program, spec, words } = prepared;
+    for line in &words {
+        screen.line(line);
+    }
+    let url = url(address);
+    screen.line(&format!("listening on {url}"));
+    let access = Access { loopback: address.ip().is_loopback(), api_key: args.api_key.clone() };
+    if !access.loopback && access.api_key.is_none() {
+        screen.line("warning: whoever can reach this address may use it; --api-key asks for a key");
+    }
+    let config = supervise::Config::default();
+    let (worker, mut notices) = worker::start(config, runtime.as_str(), &id, program, spec);
+    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let key = access.api_key.is_some();
+    let served = Served { id: id.clone(), runtime: runtime.to_string(), created, worker: worker.clone() };
+    let (close, closed) = watch::channel(false);
+    let http = http::Config { access, ..http::Config::default() };
+    let server = tokio::spawn(server.run(http, served, closed));
+    let code =
+        attend(&mut Attended { id: &id, url: &url, key, worker, screen }, &mut notices, &mut signals).await;
+    // The server returns at once where nothing is left to send.
+    let _ = close.send(true);
+    let _ = server.await;
+    code
+}
+
+/// An address as part of a URL that this machine can open.
+fn url(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        let host = if address.is_ipv4() { "127.0.0.1" } else { "[::1]" };
+        return format!("http://{host}:{}", address.port());
+    }
+    format!("http://{address}")
+}
+
+struct Attended<'a> {
+    id: &'a str,
+    url: &'a str,
+    key: bool,
+    worker: Worker,
+    screen: &'a mut Screen,
+}
+
+/// Tells what happens and passes signals on, until the worker is gone.
+async fn attend(
+    attended: &mut Attended<'_>,
+    notices: &mut mpsc::UnboundedReceiver<Notice>,
+    signals: &mut Signals,
+) -> ExitCode {
+    let mut since = Instant::now();
+    let mut lives = 0;
+    let mut asked = 0;
+    loop {
+        tokio::select! {
+            notice = notices.recv() => match notice {
+                Some(Notice::Met { .. }) => since = Instant::now(),
+                Some(Notice::Progress { permille }) => attended.screen.progress(permille),
+                Some(Notice::Ready(loaded)) => {
+                    lives += 1;
+                    if lives == 1 {
+                        let Attended { id, url, key, .. } = *attended;
+                        attended.screen.ready(id, &loaded, url, key, since.elapsed());
+                    } else {
+                        attended.screen.end_progress();
+                        attended.screen.line("the worker is back");
+                    }
+                }
+                Some(Notice::Down { death, restart_in: Some(wait) }) => {
+                    attended.screen.death("warning", &death);
+                    attended.screen.line(&format!("it is restarted in {:.1} s", wait.as_secs_f64()));
+                }
+                Some(Notice::Down { death, restart_in: None }) => {
+                    attended.screen.death("error", &death);
+                    if lives > 0 {
+                        attended.screen.line("  hint: it died too often in a row and is not restarted again");
+                    }
+                    return ExitCode::FAILURE;
+                }
+                Some(Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
+                Some(Notice::Stopped) | None => return ExitCode::FAILURE,
+            },
+            () = signals.next() => {
+                asked += 1;
+                let running = attended.worker.view().jobs;
+                if asked == 1 {
+                    attended.screen.end_progress();
+                    if running > 0 {
+                        let patience = supervise::Config::default().drain.as_secs();
+                        let word = if running == 1 { "request" } else { "requests" };
+                        attended.screen.line(&format!(
+                            "finishing {running} {word}, at most {patience} s; a second signal stops now"
+                        ));
+                    }
+                    attended.worker.drain();
+                } else {
+                    attended.worker.stop();
+                }
+            }
+        }
+    }
+}
+
+/// What asks a daemon to end: a service manager, Ctrl-C, a terminal that closed.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self([terminate, interrupt, signal(SignalKind::hangup())?]))
+    }
+
+    async fn next(&mut self) {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! From the command line to a worker that can be started: look at the model, pick a runtime, find
+//! its worker, and install it where it is missing.
+
+use super::ServeArgs;
+use crate::print::{self, plain};
+use crate::runtime::{LINKED, Progress};
+use std::ffi::OsString;
+use superfluid_core::Refusal;
+use superfluid_core::install::Request;
+use superfluid_core::runtime::env::is_credential;
+use superfluid_core::runtime::{
+    Model, Pick, Place, Resolution, Resolved, RuntimeId, Selectors, format::hub_id, pick, resolve,
+};
+use superfluid_core::wire::LoadSpec;
+use superfluid_io_blocking::{Home, lookup, request};
+use superfluid_io_tokio::worker::Program;
+
+/// A model and the runtime that serves it.
+pub(super) struct Choice {
+    home: Home,
+    model: String,
+    id: String,
+    what: String,
+    pick: Pick,
+}
+
+/// What the daemon needs.
+pub(super) struct Prepared {
+    /// The model's id in the API.
+    pub(super) id: String,
+    pub(super) runtime: RuntimeId,
+    pub(super) program: Program,
+    pub(super) spec: LoadSpec,
+    /// What was chosen and why.
+    pub(super) words: Vec<String>,
+}
+
+/// Refuses what cannot be served before anything is fetched, bound or started.
+pub(super) fn choose(args: &ServeArgs) -> Result<Choice, Refusal> {
+    let home = Home::from_env()?;
+    let model = args.model.to_str().map(String::from).ok_or_else(|| {
+        let message = format!("the path {:?} is not UTF-8", args.model);
+        Refusal::new("bad_model_path", message).hint("rename the model, or link to it under another name")
+    })?;
+    if args.model.symlink_metadata().is_err() && hub_id(&model) {
+        return Err(Refusal::new("model_not_found", format!("there is no model at {model}"))
+            .hint("serve takes the path of a model file or directory; download the model first"));
+    }
+    let inspected = lookup::inspect(&args.model)?;
+    let what = inspected.what().to_string();
+    let file = args.model.file_name().and_then(|name| name.to_str()).unwrap_or(&model).to_string();
+    let id = args.model_id.clone().unwrap_or_else(|| model_id(&file));
+    let names = [model.as_str(), file.as_str(), id.as_str()];
+    let selectors = Selectors::parse(args.selectors.iter().map(String::as_str))?;
+    selectors.check(&names)?;
+    let pick = pick(&selectors.choose(&names), &Model::Path(inspected))?;
+    Ok(Choice { home, model, id, what, pick })
+}
+
+/// A file's name without the suffix that says what it is.
+fn model_id(file: &str) -> String {
+    match file.len().checked_sub(5).and_then(|at| file.split_at_checked(at)) {
+        Some((stem, suffix)) if suffix.eq_ignore_ascii_case(".gguf") && !stem.is_empty() => stem.into(),
+        _ => file.into(),
+    }
+}
+
+/// Finds the worker, and installs its runtime on first use.
+pub(super) fn worker(args: &ServeArgs, choice: Choice) -> Result<Prepared, Refusal> {
+    let Choice { home, model, id, what, pick } = choice;
+    let runtime = pick.runtime;
+    let find = || resolve(runtime, pick.install.as_ref(), &lookup::resolve_facts(runtime, &LINKED, &home)?);
+    let found = match find()? {
+        Resolution::Found(found) => found,
+        Resolution::NotInstalled { refusal, .. } if args.offline => {
+            return Err(refusal.hint("or serve without --offline, which installs it on first use"));
+        }
+        Resolution::NotInstalled { .. } => {
+            print::note(&format!("the {runtime} runtime is not installed; installing it"));
+            let asked =
+                Request { runtime, version: None, backend: None, from: None, sha256: None, untested: false };
+            let planning = request::plans(&asked)?;
+            for warning in &planning.warnings {
+                print::note(&format!("warning: {warning}"));
+            }
+            request::install(runtime, planning, &home, &mut Progress::new())?;
+            match find()? {
+                Resolution::Found(found) => found,
+                Resolution::NotInstalled { refusal, .. } => return Err(refusal),
+            }
+        }
+    };
+    let words = vec![
+        format!("model:   {} ({what})", plain(&model)),
+        format!("runtime: {runtime} ({})", plain(&pick.reason)),
+        format!("worker:  {} ({})", plain(&found.program), place(&found)),
+    ];
+    let spec = LoadSpec { model, max_batch: args.max_batch, max_context: args.max_context };
+    Ok(Prepared { id, runtime, program: program(&found), spec, words })
+}
+
+fn place(found: &Resolved) -> String {
+    let place = match found.place {
+        Place::Variable => "named by its environment variable",
+        Place::Linked => "built in",
+        Place::Beside => "beside superfluid",
+        Place::Installed => "installed",
+    };
+    match &found.install {
+        Some(install) if found.place == Place::Installed => format!("install {install}"),
+        Some(install) => format!("{place}, libraries of install {install}"),
+        None => place.into(),
+    }
+}
+
+/// The worker with this process's environment, credentials and what it must not see left out.
+fn program(found: &Resolved) -> Program {
+    let keep = |name: &OsString| {
+        let name = name.to_string_lossy();
+        !is_credential(&name) && !found.unset.iter().any(|unset| *unset == name)
+    };
+    Program {
+        path: (&found.program).into(),
+        args: found.args("serve").into_iter().map(OsString::from).collect(),
+        env: std::env::vars_os().filter(|(name, _)| keep(name)).collect(),
+    }
+}
