@@ -42,7 +42,7 @@ fn capacity_costs_kept_prefixes_then_the_last_job_then_the_only_one() {
     for id in 1..4 {
         world.submit(job(id, &prompt(id as u32, 20, 9), 9)).expect("room");
     }
-    world.tick();
+    (0..2).for_each(|_| world.tick());
     world.fail(StepFault::Capacity);
     let step = world.step.as_ref().expect("a step");
     assert!(step.ops.iter().any(|op| matches!(op, SeqOp::Clear { .. })), "the kept prefix goes: {step:?}");
@@ -50,6 +50,8 @@ fn capacity_costs_kept_prefixes_then_the_last_job_then_the_only_one() {
     for left in [2, 1] {
         world.fail(StepFault::Capacity);
         assert_eq!(world.scheduler.running(Class::Agent), left, "the last one waits");
+        let step = world.step.as_ref().expect("a step");
+        assert!(step.ops.iter().any(|op| matches!(op, SeqOp::Clear { .. })), "and gives its room: {step:?}");
     }
     assert_eq!(world.scheduler.waiting(Class::Agent), 2);
     world.fail(StepFault::Capacity);
@@ -57,6 +59,22 @@ fn capacity_costs_kept_prefixes_then_the_last_job_then_the_only_one() {
     assert_eq!(world.scheduler.running(Class::Agent), 2, "the others have their turn");
     world.run();
     assert_eq!([2, 3].map(|id| failed(&mut world, id)), [None, None]);
+}
+
+/// A step that had no room is tried again first where a job in it was cancelled meanwhile.
+#[test]
+fn a_step_that_has_become_smaller_is_tried_again() {
+    let mut world = world(ENGINE);
+    for id in 0..3 {
+        world.submit(job(id, &prompt(id as u32, 20, 3), 3)).expect("room");
+    }
+    world.complete(MILLISECOND, &|_| true);
+    assert_eq!((runs(world.step.as_ref(), 1), runs(world.step.as_ref(), 2)), (20, 20));
+    world.cancel(JobId(1));
+    world.fail(StepFault::Capacity);
+    assert_eq!(runs(world.step.as_ref(), 2), 20);
+    world.run();
+    assert_eq!(failed(&mut world, 2), None);
 }
 
 /// An engine with less room than it says serves what really fits, one after the other.

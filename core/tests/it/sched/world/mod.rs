@@ -178,6 +178,7 @@ impl World {
             self.happened(event);
         }
         assert!(self.scheduler.poll_timeout().is_none());
+        assert_eq!(self.scheduler.cells_used() as usize, self.engine.held(), "cells");
         self.scheduler.check_invariants().expect("invariants");
         assert_eq!(self.step.is_none(), self.scheduler.is_idle(), "work is left, but no step is planned");
     }
