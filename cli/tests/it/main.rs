@@ -1,0 +1,3 @@
+//! Tests of the shipped command.
+
+mod runtimes;

@@ -1,0 +1,126 @@
+//! `superfluid runtimes` and `superfluid runtime …` as a user runs them.
+
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// What a run of the command did.
+struct Ran {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn superfluid(home: &Path, args: &[&str]) -> Ran {
+    let output = Command::new(env!("CARGO_BIN_EXE_superfluid"))
+        .args(args)
+        .env("SUPERFLUID_HOME", home)
+        .env_remove("SUPERFLUID_WORKER_LLAMACPP")
+        .env_remove("SUPERFLUID_LLAMA_LIB")
+        .output()
+        .expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn home() -> (TempDir, std::path::PathBuf) {
+    let temp = tempfile::tempdir().expect("a folder");
+    let home = temp.path().join("home");
+    (temp, home)
+}
+
+#[test]
+fn case_b11_a_dry_run_prints_the_plan_alone_and_writes_nothing() {
+    let (_temp, home) = home();
+    let args = ["runtime", "install", "llamacpp", "--backend", "cpu", "--dry-run"];
+    let (first, second) = (superfluid(&home, &args), superfluid(&home, &args));
+    assert_eq!((first.code, first.stderr.as_str()), (Some(0), ""));
+    assert_eq!(first.stdout, second.stdout);
+    assert!(first.stdout.contains("b11284-cpu") && first.stdout.contains("sha256"), "{}", first.stdout);
+    let json = superfluid(&home, &[&args[..], &["--json"]].concat()).stdout;
+    let plan: serde_json::Value = serde_json::from_str(&json).expect("JSON alone on stdout");
+    assert_eq!(plan["plans"][0]["name"], "b11284-cpu");
+    assert!(!home.exists(), "it made {}", home.display());
+}
+
+#[test]
+fn every_runtime_is_listed_before_anything_is_installed() {
+    let (_temp, home) = home();
+    let ran = superfluid(&home, &["runtimes", "--json"]);
+    let states: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let ids: Vec<&str> =
+        states.as_array().expect("a list").iter().filter_map(|state| state["id"].as_str()).collect();
+    assert_eq!(ids, ["llamacpp", "mlx", "basert", "mock"]);
+    assert!(superfluid(&home, &["runtimes"]).stdout.contains("superfluid runtime install llamacpp"));
+    assert!(!home.exists(), "looking made {}", home.display());
+}
+
+#[test]
+fn case_x07_names_that_lead_elsewhere_are_usage_errors() {
+    let (temp, home) = home();
+    std::fs::write(temp.path().join("x"), "mine").expect("a file");
+    for args in [
+        &["runtime", "remove", "llamacpp", "../../x"][..],
+        &["runtime", "remove", "llamacpp", "current"],
+        &["runtime", "use", "llamacpp", ".."],
+        &["runtime", "install", "llamacpp", "--version", "../b1", "--untested"],
+        &["runtime", "install", "llamacpp", "--version", "b1/../../x", "--untested"],
+        &["runtime", "install", "llamacpp", "--backend", "../x"],
+        &["runtime", "install", "no-such-runtime"],
+        &["runtime", "use", "llamacpp"],
+        &["runtime", "use", "llamacpp", "b1-cpu", "--auto"],
+    ] {
+        let ran = superfluid(&home, args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(temp.path().join("x")).expect("still there"), "mine");
+    assert!(!home.exists());
+}
+
+#[test]
+fn what_the_world_refuses_exits_1_with_hints_on_lines_of_their_own() {
+    let (temp, home) = home();
+    let gone = temp.path().join("gone.tar.gz").display().to_string();
+    let junk = temp.path().join("junk.tar.gz");
+    std::fs::write(&junk, "not an archive").expect("a file");
+    let junk = junk.display().to_string();
+    for (args, want) in [
+        (
+            &["runtime", "install", "llamacpp", "--from", &gone, "--version", "b1", "--untested"][..],
+            "gone.tar.gz",
+        ),
+        (
+            &["runtime", "install", "llamacpp", "--from", &junk, "--version", "b1", "--untested"],
+            "junk.tar.gz",
+        ),
+        // case I-14: refused before any fetch.
+        (
+            &[
+                "runtime",
+                "install",
+                "llamacpp",
+                "--from",
+                "https://127.0.0.1:1/x.tar.gz",
+                "--version",
+                "b1",
+                "--untested",
+            ],
+            "SHA-256",
+        ),
+        (&["runtime", "install", "llamacpp", "--version", "b1"], "--untested"),
+        (&["runtime", "remove", "llamacpp", "b1-cpu"], "b1-cpu"),
+        (&["runtimes", &gone], "gone.tar.gz"),
+    ] {
+        let ran = superfluid(&home, args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{args:?}: {}", ran.stderr);
+        let error = ran.stderr.lines().position(|line| line.starts_with("error: ")).expect("an error");
+        let lines: Vec<&str> = ran.stderr.lines().skip(error).collect();
+        assert!(
+            lines[1..].iter().all(|line| line.starts_with("  hint: ")) && lines.len() > 1,
+            "{}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(want), "{args:?}: {}", ran.stderr);
+    }
+}
