@@ -22,6 +22,7 @@ pub use pace::Pace;
 pub use primitives::LlamaPrimitives;
 pub use sizing::{DEFAULT_WINDOW, Room, Shape, Size, cut, sequences, size};
 
+use std::ffi::OsStr;
 use std::path::Path;
 use superfluid_core::Refusal;
 use superfluid_core::wire::{LoadSpec, PROTOCOL};
@@ -56,6 +57,14 @@ impl LlamaRuntime {
 impl Runtime for LlamaRuntime {
     fn id(&self) -> &'static str {
         "llamacpp"
+    }
+
+    fn option(&mut self, name: &str, value: &OsStr) -> Result<bool, Refusal> {
+        let known = name == "lib";
+        if known {
+            self.places.argument = Some(value.into());
+        }
+        Ok(known)
     }
 
     fn check(&mut self, model: Option<&Path>) -> Result<CheckReport, Refusal> {
