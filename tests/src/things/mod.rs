@@ -36,6 +36,15 @@ const OLD_LLAMA: Thing = Thing {
     platform: Some(("linux", "x86_64")),
 };
 
+const OLDER_LLAMA: Thing = Thing {
+    what: "an older llama.cpp build for Linux x86-64, with another C API (3 MB)",
+    file: "node-llama-cpp-linux-x64-3.6.0.tgz",
+    sha256: "a0b520ae0ca97facb19c63e2634e983f319acd82085a90bd21055cfa71847fd4",
+    variable: Some("SUPERFLUID_TEST_OLDER_LLAMA_ARCHIVE"),
+    client: Client::Npm { package: "@node-llama-cpp/linux-x64@3.6.0" },
+    platform: Some(("linux", "x86_64")),
+};
+
 const SMOLLM2: Thing = Thing {
     what: "the model SmolLM2-135M-Instruct (98 MB)",
     file: "SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -65,6 +74,11 @@ const GEMMA: Thing = Thing {
 /// An archive with llama.cpp's libraries, for `superfluid runtime install llamacpp --from`.
 pub fn llama_archive() -> Result<PathBuf, Trouble> {
     LLAMA.get()
+}
+
+/// An archive like [`llama_archive`]'s whose C API is another one's.
+pub fn older_llama_archive() -> Result<PathBuf, Trouble> {
+    OLDER_LLAMA.get()
 }
 
 /// What the archive of [`llama_archive`] calls itself: [`LLAMA_VERSION`], or what

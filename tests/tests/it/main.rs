@@ -2,4 +2,5 @@
 
 mod gate;
 mod http;
+mod llama;
 mod things;

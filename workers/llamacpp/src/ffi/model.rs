@@ -10,6 +10,8 @@ use std::ffi::CString;
 use std::path::Path;
 use superfluid_core::Refusal;
 
+const LOAD_MODE_NONE: core::ffi::c_int = 0;
+
 /// How much of a model file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadMode {
@@ -67,7 +69,11 @@ impl LoadedModel {
         let mut progress = Progress { report, given_up: false };
         let callback: unsafe extern "C" fn(f32, *mut c_void) -> bool = on_progress;
         let mut params = ModelParams::defaults();
-        params.no_alloc = u8::from(mode == LoadMode::Describe);
+        if mode == LoadMode::Describe {
+            params.no_alloc = 1;
+            // Mapping the file would make buffers of it, which no_alloc forbids by an assertion.
+            params.load_mode = LOAD_MODE_NONE;
+        }
         params.progress_callback = callback as *mut c_void;
         params.progress_callback_user_data = (&raw mut progress).cast();
         // SAFETY: the params have the layout and the defaults this library was found to have, with

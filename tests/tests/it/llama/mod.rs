@@ -1,0 +1,7 @@
+//! The llama.cpp adapter over the real library and real small models, in one process.
+
+mod answers;
+mod given;
+mod refusals;
+mod state;
+mod vocabulary;
