@@ -23,11 +23,11 @@ pub struct Places {
 
 impl Places {
     /// The places of this process.
-    pub fn of_this_process(argument: Option<PathBuf>) -> Self {
+    pub fn of_this_process() -> Self {
         let executable = std::env::current_exe().ok();
         Self {
             variable: std::env::var_os(LIB_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from),
-            argument,
+            argument: None,
             // Where a parent folder can't be read, the name as it stands still finds the siblings.
             executable: executable.map(|path| path.canonicalize().unwrap_or(path)),
         }

@@ -81,7 +81,7 @@ impl Runtime for LlamaRuntime {
         };
         Ok(CheckReport {
             runtime: self.id().to_owned(),
-            worker: env!("CARGO_PKG_VERSION").to_owned(),
+            worker: superfluid_worker_kit::VERSION.to_owned(),
             protocol: PROTOCOL,
             version: library.version(),
             formats: vec!["gguf".to_owned()],
