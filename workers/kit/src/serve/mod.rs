@@ -16,6 +16,7 @@ mod live;
 mod prepare;
 mod reader;
 mod shared;
+mod watchdog;
 mod writer;
 
 use crate::mailbox::{CLOSED, Mailbox};
@@ -56,7 +57,8 @@ pub enum Ended {
 }
 
 /// Serves `runtime` to the daemon at the other end of `input` and `output`. Where `linger` is
-/// given, the process exits that long after `input` ended.
+/// given, the process exits that long after `input` ended, and when a request's preparation does
+/// not come back.
 pub fn serve(
     runtime: &mut dyn Runtime,
     input: impl Read + Send + 'static,
@@ -67,6 +69,7 @@ pub fn serve(
         inbox: Mailbox::new(INBOX),
         outbox: Mailbox::new(OUTBOX),
         ready: Mailbox::new(1),
+        preparing: Mailbox::new(2),
         done: Mailbox::new(1),
         gauges: Gauges::default(),
     });
@@ -84,6 +87,12 @@ pub fn serve(
         Ok(writer) => writer,
         Err(refusal) => return Ended::Failed(refusal),
     };
+    if linger.is_some() {
+        let shared = shared.clone();
+        if let Err(refusal) = spawn("watchdog", 0, move || watchdog::run(&shared)) {
+            return Ended::Failed(refusal);
+        }
+    }
     let reader = Reader::new(shared.clone());
     let ended = match spawn("reader", READER_STACK, move || reader.run(input, linger)) {
         Ok(_) => live(runtime, &shared),
@@ -96,6 +105,7 @@ pub fn serve(
     shared.outbox.close();
     // The reader may wait for input that never comes, so nobody waits for it.
     let _ = writer.join();
+    shared.preparing.close();
     shared.done.close();
     ended
 }
@@ -154,7 +164,7 @@ fn load_and_run(runtime: &mut dyn Runtime, spec: &LoadSpec, shared: &Arc<Shared>
         vocab: model.vocabulary.size(),
         chat: model.chat_template.is_some(),
     };
-    let prepare = Prepare::new(model.vocabulary.clone(), model.chat_template.as_deref(), config);
+    let prepare = Prepare::new(model.vocabulary.clone(), model.chat_template, config);
     let _ = shared.ready.send(prepare);
     let _ = shared.outbox.send(ToDaemon::Loaded(loaded));
     device::run(model.primitives, Brain::new(config, model.vocabulary, shared.clone()), shared)

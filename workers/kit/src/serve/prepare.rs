@@ -2,6 +2,7 @@
 
 use crate::runtime::Vocabulary;
 use crate::template::{Conversation, Template};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use superfluid_core::Refusal;
 use superfluid_core::sched::{Config, Job, Token};
@@ -31,16 +32,18 @@ impl Prepared {
 pub(super) struct Prepare {
     vocabulary: Arc<dyn Vocabulary>,
     /// A template that does not compile refuses chats, not the load: text still works.
-    template: Option<Result<Template, Refusal>>,
+    /// Compiled by the thread that renders, which has the stack for it.
+    template: OnceCell<Result<Template, Refusal>>,
+    source: Option<String>,
     config: Config,
     bos: String,
     eos: String,
 }
 
 impl Prepare {
-    pub(super) fn new(vocabulary: Arc<dyn Vocabulary>, template: Option<&str>, config: Config) -> Self {
+    pub(super) fn new(vocabulary: Arc<dyn Vocabulary>, source: Option<String>, config: Config) -> Self {
         let (bos, eos) = (vocabulary.bos_text(), vocabulary.eos_text());
-        Self { vocabulary, template: template.map(Template::compile), config, bos, eos }
+        Self { vocabulary, template: OnceCell::new(), source, config, bos, eos }
     }
 
     pub(super) fn prepare(&self, submit: Submit) -> Result<Prepared, Refusal> {
@@ -77,14 +80,13 @@ impl Prepare {
             Input::Tokens { tokens } => Ok(tokens.clone()),
             Input::Text { text } => self.vocabulary.tokenize(text, false, true),
             Input::Chat { messages, tools, kwargs } => {
-                let template = match &self.template {
-                    Some(template) => template.as_ref().map_err(Clone::clone)?,
-                    None => {
-                        return Err(Refusal::new("unsupported_input", "the model has no chat template")
-                            .hint("send the prompt as text to /v1/completions")
-                            .param("messages"));
-                    }
+                let Some(source) = &self.source else {
+                    return Err(Refusal::new("unsupported_input", "the model has no chat template")
+                        .hint("send the prompt as text to /v1/completions")
+                        .param("messages"));
                 };
+                let template = self.template.get_or_init(|| Template::compile(source));
+                let template = template.as_ref().map_err(Clone::clone)?;
                 let text = template.render(Conversation {
                     messages,
                     tools,

@@ -117,6 +117,8 @@ impl Reader {
             return self
                 .refuse(id, Refusal::new("model_loading", "the model is not loaded yet").hint("try again"));
         };
+        let watched = &self.shared.preparing;
+        let _ = watched.push((), COMMAND);
         // One request's input must not take the others down, whatever it hits in a library.
         let prepared = catch_unwind(AssertUnwindSafe(|| prepare.prepare(submit))).unwrap_or_else(|_| {
             Err(Refusal::new(
@@ -124,6 +126,7 @@ impl Reader {
                 "the request could not be prepared; the worker's log tells more",
             ))
         });
+        let _ = watched.push((), COMMAND);
         match prepared {
             Ok(prepared) => {
                 let prompt_tokens = prepared.prompt_tokens();

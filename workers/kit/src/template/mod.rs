@@ -51,6 +51,11 @@ pub struct Conversation<'a> {
 }
 
 /// A compiled chat template.
+///
+/// Compile, render and drop it on a thread with 256 MiB of stack: the engine recurses as deep as
+/// expressions and values are nested, which its work limit bounds, but not to less. Two things it
+/// counts no work for, so that only the process's end bounds them: joining lists with themselves
+/// over and over, and showing a `namespace` that holds itself.
 #[derive(Debug)]
 pub struct Template {
     environment: Environment<'static>,
