@@ -52,8 +52,9 @@ pub struct Sampling {
     pub frequency_penalty: f32,
     /// llama.cpp's repeat penalty over prompt and reply; 1 is off.
     pub repeat_penalty: f32,
-    /// Added to logits before anything else.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// Added to logits before anything else. A list of pairs on the wire: inside a tagged frame
+    /// serde cannot read numbers back from the keys of an object.
+    #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     pub logit_bias: BTreeMap<Token, f32>,
     /// Draws depend on this and the position only.
     pub seed: u64,
@@ -83,6 +84,20 @@ impl Sampling {
             && self.frequency_penalty == 0.0
             && self.repeat_penalty == 1.0
             && self.logit_bias.is_empty()
+    }
+}
+
+/// A map as a list of pairs.
+mod pairs {
+    use super::{BTreeMap, Token, Vec};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(map: &BTreeMap<Token, f32>, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Token, f32>, D::Error> {
+        Ok(Vec::<(Token, f32)>::deserialize(from)?.into_iter().collect())
     }
 }
 

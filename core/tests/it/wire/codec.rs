@@ -1,7 +1,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
-use superfluid_core::sched::JobId;
-use superfluid_core::wire::{CodecError, Decoder, MAX_FRAME, PROTOCOL, ToDaemon, ToWorker, encode};
+use superfluid_core::sched::{Class, JobId};
+use superfluid_core::wire::{
+    CodecError, Decoder, Input, MAX_FRAME, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker, encode,
+};
 
 fn bytes_of(frames: &[ToWorker]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -72,6 +74,35 @@ proptest! {
         prop_assert!(came.iter().filter(|r| r.is_err()).count() <= 1);
         let _ = decoder.handle_end();
     }
+}
+
+#[test]
+fn a_job_survives_the_wire_whole() {
+    let submit = Submit {
+        id: JobId(7),
+        class: Class::Interactive,
+        input: Input::Chat {
+            messages: vec![serde_json::json!({"role": "user", "content": "h\u{e9}\n"})],
+            tools: vec![serde_json::json!({"type": "function"})],
+            kwargs: serde_json::Map::from_iter([("enable_thinking".into(), false.into())]),
+        },
+        sampling: Sampling {
+            temperature: 0.7,
+            logit_bias: [(5, -100.0), (999_999_999, 1.5)].into(),
+            seed: u64::MAX,
+            ..Sampling::default()
+        },
+        max_tokens: Some(3),
+        stop: vec!["\nUser:".into()],
+        ignore_eos: true,
+        logprobs: Some(5),
+        committed: vec![1, 2],
+        now_unix: 1_720_170_187,
+    };
+    let frame = ToWorker::Submit(submit);
+    let mut decoder = Decoder::new();
+    decoder.handle_bytes(&bytes_of(std::slice::from_ref(&frame)));
+    assert_eq!(decoder.poll_frame(), Some(Ok(frame)));
 }
 
 #[test]
