@@ -5,6 +5,7 @@
 //! drives core's scheduler, samples, renders chat templates and speaks frames with the daemon.
 
 mod command;
+pub mod contract;
 mod mailbox;
 pub mod primitives;
 pub mod runtime;

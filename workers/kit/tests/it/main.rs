@@ -1,3 +1,4 @@
 //! Tests of the worker kit through its public API.
 
+mod sample;
 mod template;

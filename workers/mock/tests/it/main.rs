@@ -1,1 +1,7 @@
-//! Tests of the mock: through the serve loop, as the daemon meets it.
+//! Tests of the mock, and of the serve loop as the daemon meets it.
+
+mod contract;
+mod faults;
+mod link;
+mod serve;
+mod text;

@@ -73,7 +73,7 @@ fn deep_sources() {
 
 #[test]
 fn a_long_conversation_is_within_the_bounds() {
-    let turn = |n: usize| json!({"role": if n % 2 == 0 { "user" } else { "assistant" }, "content": "word ".repeat(200)});
+    let turn = |n: usize| json!({"role": if n.is_multiple_of(2) { "user" } else { "assistant" }, "content": "word ".repeat(200)});
     let messages: Vec<_> = (0..10_000).map(turn).collect();
     let source = "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] | trim }}\n{% endfor %}";
     let text = render(source, &json!(messages)).unwrap();

@@ -1,0 +1,178 @@
+//! The serve loop: jobs side by side, pings, cancels, drains, and links that end.
+
+use crate::link::{Link, job};
+use std::time::{Duration, Instant};
+use superfluid_core::sched::{Class, Finish, JobId};
+use superfluid_core::wire::{Input, ToDaemon, ToWorker};
+use superfluid_worker_kit::Ended;
+use superfluid_worker_mock::{At, Deed, Fault, Script};
+
+fn fault(at: At, deed: Deed, nth: u64) -> Fault {
+    Fault { at, deed, nth, prompt: String::new(), code: 0, once: None }
+}
+
+#[test]
+fn jobs_side_by_side_say_what_they_say_alone() {
+    let prompts: Vec<String> = (0..12).map(|n| format!("prompt number {n}")).collect();
+    let mut asked: Vec<_> = (0..).zip(&prompts).map(|(n, prompt)| job(n, prompt, 30)).collect();
+    for (n, asked) in asked.iter_mut().enumerate() {
+        asked.sampling.temperature = if n % 2 == 0 { 0.0 } else { 0.9 };
+        asked.sampling.seed = n as u64;
+        asked.sampling.top_k = 20;
+        asked.sampling.top_p = 0.95;
+    }
+    let mut link = Link::ready(Script::default());
+    for asked in &asked {
+        link.say(&ToWorker::Submit(asked.clone()));
+    }
+    let together = link.hear_out(asked.len());
+    for (mut asked, together) in asked.into_iter().zip(together) {
+        asked.id = JobId(0);
+        let alone = Link::ready(Script::default()).ask(asked);
+        assert_eq!(alone.tokens, together.tokens);
+        assert_eq!(alone.text(), together.text());
+    }
+    assert_eq!(link.end(), Ended::LinkClosed);
+}
+
+#[test]
+fn a_resent_prompt_reuses_its_state_and_says_the_same() {
+    let mut link = Link::ready(Script::default());
+    let prompt = "the same long prompt, twice";
+    let (first, second) = (link.ask(job(0, prompt, 10)), link.ask(job(0, prompt, 10)));
+    assert_eq!(first.tokens, second.tokens);
+    let usage = second.end.unwrap().unwrap().1;
+    assert_eq!(usage.cached, usage.prompt - 1);
+}
+
+#[test]
+fn case_p06_bad_requests_are_refused_alone() {
+    let mut link = Link::ready(Script::default());
+    link.say(&ToWorker::Submit(job(1, "good", 20)));
+    let mut bad = job(2, "bad", 20);
+    bad.sampling.logit_bias.insert(999_999_999, 5.0);
+    link.say(&ToWorker::Submit(bad));
+    link.say(&ToWorker::Submit(job(3, &"x".repeat(5000), 20)));
+    let mut empty = job(4, "", 20);
+    empty.input = Input::Tokens { tokens: vec![] };
+    link.say(&ToWorker::Submit(empty));
+    let mut chat = job(5, "", 20);
+    let messages = vec![serde_json::json!({"role": "user"})];
+    chat.input = Input::Chat { messages, tools: vec![], kwargs: serde_json::Map::new() };
+    link.say(&ToWorker::Submit(chat));
+    let told = link.hear_out(5);
+    let codes: Vec<_> = told[2..5].iter().map(|told| told.end.clone().unwrap().unwrap_err().code).collect();
+    assert_eq!(codes, ["invalid_value", "context_length_exceeded", "invalid_prompt"]);
+    assert_eq!(told[1].tokens.len(), 20);
+}
+
+#[test]
+fn a_ping_is_answered_while_a_step_runs_and_a_cancel_ends_it() {
+    let slow = Script { prefill_us: 50_000, ..Script::default() };
+    let mut link = Link::ready(slow);
+    let began = Instant::now();
+    link.say(&ToWorker::Submit(job(0, &"x".repeat(2000), 5)));
+    assert!(matches!(link.hear(), Some(ToDaemon::Accepted { .. })));
+    link.say(&ToWorker::Ping { n: 7 });
+    assert!(matches!(link.hear(), Some(ToDaemon::Pong { n: 7, .. })));
+    link.say(&ToWorker::Cancel { id: JobId(0) });
+    assert_eq!(link.hear_out(1)[0].finish(), Finish::Cancelled);
+    link.say(&ToWorker::Submit(job(1, "y", 1)));
+    link.hear_out(1);
+    assert!(began.elapsed() < Duration::from_secs(20), "the pass of 100 s was given up");
+}
+
+#[test]
+fn an_urgent_job_does_not_wait_for_a_long_pass() {
+    let slow = Script { prefill_us: 20_000, ..Script::default() };
+    let mut link = Link::ready(slow);
+    let mut long = job(0, &"x".repeat(3000), 1);
+    long.class = Class::Background;
+    link.say(&ToWorker::Submit(long));
+    let mut urgent = job(1, "y", 1);
+    urgent.class = Class::Interactive;
+    link.say(&ToWorker::Submit(urgent));
+    let told = link.hear_out(1);
+    assert_eq!(told[1].finish(), Finish::Length);
+}
+
+#[test]
+fn a_closed_link_ends_a_load_and_a_step() {
+    let link = Link::load(Script { load_ms: 5_000, ..Script::default() });
+    assert_eq!(link.end(), Ended::LinkClosed);
+    let mut link = Link::ready(Script { prefill_us: 1_000_000, ..Script::default() });
+    link.say(&ToWorker::Submit(job(0, &"x".repeat(500), 5)));
+    link.hang_up();
+    assert_eq!(link.end(), Ended::LinkClosed);
+}
+
+#[test]
+fn a_drain_finishes_what_runs_and_refuses_what_comes() {
+    // Slow enough that the first job still runs when the late one comes.
+    let mut link = Link::ready(Script { decode_us: 20_000, ..Script::default() });
+    link.say(&ToWorker::Submit(job(0, "first", 30)));
+    link.say(&ToWorker::Drain);
+    link.say(&ToWorker::Submit(job(1, "late", 30)));
+    let told = link.hear_out(2);
+    assert_eq!(told[1].end.clone().unwrap().unwrap_err().code, "shutting_down");
+    assert!(told[0].end.clone().unwrap().is_ok());
+    assert_eq!(link.hear(), None);
+    assert_eq!(link.end(), Ended::Drained);
+}
+
+#[test]
+fn a_fault_of_one_row_ends_its_job_alone() {
+    let mut broken = fault(At::Token, Deed::Nan, 3);
+    broken.prompt = "poison".into();
+    let mut link = Link::ready(Script { faults: vec![broken], ..Script::default() });
+    for (id, prompt) in [(0, "poison"), (1, "wholesome")] {
+        let mut asked = job(id, prompt, 10);
+        asked.ignore_eos = true;
+        asked.sampling.temperature = 0.5;
+        link.say(&ToWorker::Submit(asked));
+    }
+    let told = link.hear_out(2);
+    assert_eq!(told[0].end.clone().unwrap().unwrap_err().code, "engine_fault");
+    assert_eq!((told[0].tokens.len(), told[1].tokens.len()), (2, 10));
+}
+
+#[test]
+fn a_fatal_fault_and_a_failed_load_are_told_before_the_end() {
+    let mut link =
+        Link::ready(Script { faults: vec![fault(At::Token, Deed::Error, 2)], ..Script::default() });
+    link.say(&ToWorker::Submit(job(0, "x", 10)));
+    assert_eq!(link.hear_out(1)[0].end.clone().unwrap().unwrap_err().code, "mock_fault");
+    assert!(matches!(link.hear(), Some(ToDaemon::Fatal(_))));
+    assert!(matches!(link.end(), Ended::Failed(_)));
+
+    let mut link = Link::load(Script { faults: vec![fault(At::Load, Deed::Error, 1)], ..Script::default() });
+    let failed = std::iter::from_fn(|| link.hear()).find(|f| !matches!(f, ToDaemon::Progress { .. }));
+    assert!(matches!(failed, Some(ToDaemon::LoadFailed(_))));
+}
+
+#[test]
+fn a_link_that_breaks_is_said_in_words() {
+    let mut link = Link::ready(Script::default());
+    link.raw(b"GET / HTTP/1.1\r\n");
+    match link.hear() {
+        Some(ToDaemon::Fatal(refusal)) => assert!(refusal.message.contains("GET / HTTP"), "{refusal}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(link.end(), Ended::Failed(_)));
+}
+
+/// The loop's own cost: far below any device's step.
+#[test]
+fn tokens_pass_through_at_twenty_thousand_a_second() {
+    let mut link = Link::ready(Script { context: 8192, ..Script::default() });
+    let began = Instant::now();
+    for id in 0..4 {
+        let mut asked = job(id, "x", 5000);
+        asked.ignore_eos = true;
+        link.say(&ToWorker::Submit(asked));
+    }
+    let told = link.hear_out(4);
+    assert!(told.iter().all(|told| told.tokens.len() == 5000));
+    let rate = 20_000.0 / began.elapsed().as_secs_f64();
+    assert!(rate > 20_000.0, "{rate:.0} tokens a second");
+}

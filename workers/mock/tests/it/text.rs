@@ -1,0 +1,87 @@
+//! Text for the client: whole characters, stop strings, log probabilities.
+
+use crate::link::{Link, job};
+use superfluid_core::sched::Finish;
+use superfluid_worker_mock::{Piece, Reply, Script};
+
+fn replying(pieces: &[&[u8]]) -> Script {
+    let reply = pieces.iter().map(|bytes| Piece::Bytes(bytes.to_vec())).collect();
+    Script { replies: vec![Reply { prompt: "q".into(), reply }], ..Script::default() }
+}
+
+#[test]
+fn case_s01_characters_split_over_tokens_come_whole() {
+    let pieces: [&[u8]; 7] = [b"\xe8\xb5", b"\x8b", b"\xf0", b"\x9f\x98", b"\x8a", b" \xf0\x9f", b"\x91\x8d"];
+    let told = Link::ready(replying(&pieces)).ask(job(0, "q", 50));
+    assert_eq!(told.pieces, ["赋", "😊", " ", "👍"]);
+    assert_eq!((told.finish(), told.tokens.len()), (Finish::Stop, 8));
+    let told = Link::ready(replying(&[b"a", b"\xff", b"b", b"\xc3"])).ask(job(0, "q", 50));
+    assert_eq!(told.text(), "a\u{fffd}b\u{fffd}");
+}
+
+#[test]
+fn case_s03_text_ends_exactly_before_a_stop_string() {
+    let mut asked = job(0, "q", 50);
+    asked.stop = vec!["\nUser:".into()];
+    let told = Link::ready(replying(&[b"hi", b"\nUs", b"er", b": x", b"y"])).ask(asked.clone());
+    assert_eq!((told.text().as_str(), told.finish(), told.tokens.len()), ("hi", Finish::Stop, 4));
+    let told = Link::ready(replying(&[b"hi", b"\nUs", b"ing"])).ask(asked.clone());
+    assert_eq!((told.text().as_str(), told.finish()), ("hi\nUsing", Finish::Stop));
+    asked.max_tokens = Some(2);
+    let told = Link::ready(replying(&[b"hi", b"\nUs", b"er:"])).ask(asked);
+    assert_eq!((told.text().as_str(), told.finish()), ("hi\nUs", Finish::Length));
+}
+
+#[test]
+fn case_s11_each_token_has_one_logprob_entry_with_its_own_bytes() {
+    let mut asked = job(0, "q", 50);
+    asked.logprobs = Some(2);
+    let pieces: [&[u8]; 4] = [b"a", b"\xe8\xb5", b"\x8b", b"b"];
+    let told = Link::ready(replying(&pieces)).ask(asked);
+    assert_eq!(told.logprobs.len(), told.tokens.len());
+    let bytes: Vec<u8> = told.logprobs.iter().flat_map(|entry| entry.bytes.clone()).collect();
+    assert_eq!(bytes, told.text().as_bytes());
+    assert!(told.logprobs.iter().all(|entry| entry.top.len() == 2 && entry.logprob <= 0.0));
+    assert!(told.logprobs.iter().all(|entry| entry.top[0].bytes == entry.bytes), "greedy takes the first");
+}
+
+/// A worker that takes over after any token goes on as the first would have.
+#[test]
+fn a_continued_job_says_what_it_would_have_said_wherever_it_was_cut() {
+    let pieces: [&[u8]; 8] = [b"hi ", b"\xf0\x9f", b"\x98\x8a", b"ST", b"OX", b"\xe8", b"S", b"TOP!"];
+    for sampled in [false, true] {
+        let script = if sampled { Script::default() } else { replying(&pieces) };
+        let mut asked = job(0, "q", 40);
+        asked.stop = vec!["STOP".into()];
+        asked.ignore_eos = sampled;
+        if sampled {
+            asked.sampling.temperature = 1.0;
+            asked.sampling.seed = 7;
+            asked.sampling.frequency_penalty = 0.5;
+            asked.sampling.repeat_penalty = 1.1;
+        }
+        let whole = Link::ready(script.clone()).ask(asked.clone());
+        let mut before = Vec::new();
+        let mut link = Link::ready(script);
+        for cut in 1..whole.tokens.len() {
+            let mut first = asked.clone();
+            first.max_tokens = Some(40);
+            first.committed = whole.tokens[..cut].to_vec();
+            let told = link.ask(first.clone());
+            assert_eq!(told.tokens, whole.tokens[cut..], "cut at {cut}");
+            assert_eq!(told.finish(), whole.finish());
+            assert_eq!(
+                told.end.as_ref().unwrap().as_ref().unwrap().1.completion as usize,
+                whole.tokens.len()
+            );
+            assert!(whole.text().ends_with(&told.text()), "cut at {cut}");
+            before.push(told.text().len());
+        }
+        assert!(before.is_sorted_by(|a, b| a >= b), "later cuts leave no more text: {before:?}");
+        if whole.finish() == Finish::Stop {
+            asked.committed = whole.tokens.clone();
+            let told = link.ask(asked);
+            assert_eq!((told.tokens.len(), told.finish()), (0, Finish::Stop), "it had ended already");
+        }
+    }
+}
