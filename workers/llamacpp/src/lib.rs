@@ -8,6 +8,7 @@ mod bare;
 mod ffi;
 mod find;
 mod host;
+mod inspect;
 mod load;
 mod needs;
 mod pace;
@@ -73,6 +74,7 @@ impl Runtime for LlamaRuntime {
         let sizing = match model {
             None => serde_json::Map::new(),
             Some(path) => {
+                inspect::inspect(path)?;
                 let model = LoadedModel::load(library, path, LoadMode::Describe, &mut |_| true)?;
                 load::refuse_unservable(&model, path)?;
                 let (shape, room) = (load::shape(&model), Room::of(&devices));

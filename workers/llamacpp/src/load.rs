@@ -2,6 +2,7 @@
 
 use crate::ffi::{Context, ContextSpec, Library, LlamaVocabulary, LoadMode, LoadedModel};
 use crate::host;
+use crate::inspect;
 use crate::primitives::LlamaPrimitives;
 use crate::record::{Known, record};
 use crate::sizing::{self, Room, Shape, Size};
@@ -79,6 +80,7 @@ pub(crate) fn load(
     progress: &mut dyn FnMut(u32) -> bool,
 ) -> Result<Model, Refusal> {
     let path = Path::new(&spec.model);
+    inspect::inspect(path)?;
     let before = devices(library);
     let mut last = None;
     let mut report = |share: f32| {

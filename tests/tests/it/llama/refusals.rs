@@ -39,7 +39,7 @@ fn case_m01_a_model_that_was_cut_short_is_refused() {
         let cut = home.path().join("cut.gguf");
         fs::write(&cut, &bytes[..length]).expect("written");
         let Some(refusal) = refused(&cut) else { return };
-        assert_eq!(refusal.code, "model_not_loadable", "{length}");
+        assert_eq!(refusal.code, "truncated_model", "{length}");
     }
 }
 
@@ -49,9 +49,48 @@ fn case_m02_what_is_no_model_is_refused() {
     let page = home.path().join("model.gguf");
     fs::write(&page, "<!DOCTYPE html><title>Sign in</title>").expect("written");
     let Some(refusal) = refused(&page) else { return };
-    assert_eq!(refusal.code, "model_not_loadable");
-    refused(&home.path().join("missing.gguf"));
-    refused(home.path());
+    assert_eq!(refusal.code, "unsupported_format");
+    for path in [home.path().join("missing.gguf"), home.path().to_path_buf()] {
+        assert_eq!(refused(&path).map(|refusal| refusal.code).as_deref(), Some("model_not_readable"));
+    }
+}
+
+/// A GGUF file of text keys and no tensors.
+fn header(path: &Path, keys: &[(&str, &str)]) {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let mut bytes = b"GGUF\x03\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    bytes.extend((keys.len() as u64).to_le_bytes());
+    for (key, value) in keys {
+        bytes.extend([text(key), 8u32.to_le_bytes().to_vec(), text(value)].concat());
+    }
+    fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn case_m05_m06_what_is_no_language_model_is_named() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("model.gguf");
+    for (keys, what) in [
+        (&[("general.architecture", "clip"), ("general.type", "mmproj")][..], "is a vision projector"),
+        (
+            &[("general.architecture", "llama"), ("general.type", "adapter"), ("adapter.type", "lora")],
+            "is a LoRA adapter",
+        ),
+        (&[("general.architecture", "llama")], "holds a vocabulary alone"),
+    ] {
+        header(&path, keys);
+        let Some(refusal) = refused(&path) else { return };
+        assert_eq!(refusal.code, "not_a_language_model");
+        assert!(refusal.message.contains(what), "{}", refusal.message);
+    }
+}
+
+#[test]
+fn a_model_whose_tensors_are_missing_is_refused_by_the_first() {
+    let home = tempfile::tempdir().expect("a folder");
+    let Some(path) = with(home.path(), b"blk.7.attn_q.weight", b"blk.7.nobody.weight") else { return };
+    let Some(refusal) = refused(&path) else { return };
+    assert!(refusal.message.contains("blk.7.attn_q.weight"), "{}", refusal.message);
 }
 
 /// The small model's file with a metadata string of the same length changed.

@@ -340,6 +340,11 @@ impl Context {
     }
 
     /// llama.cpp's own argmax behind the last pass's row; `None` where nothing was wanted.
+    ///
+    /// The sampler runs on the host. llama.cpp can also put it into the graph (`llama_set_sampler`),
+    /// but attaching or detaching one makes it plan every graph anew, its outputs take the room of
+    /// three rows of logits each, and a pass then has no logits for a sequence that is sampled
+    /// otherwise next.
     pub fn argmax(&mut self, row: usize) -> Option<Token> {
         let at = self.outputs.get(row).copied().flatten()?;
         // SAFETY: the context and the chain are alive; `at` is an output of the last pass, which
