@@ -117,6 +117,7 @@ fn install(home: &Path) -> Result<String, Box<dyn Error>> {
         let archive = things::llama_archive()?;
         let mut install = command(home);
         install.args(["runtime", "install", "llamacpp", "--backend", "cpu", "--untested"]);
+        install.args(things::llama_sha256().into_iter().flat_map(|sha256| ["--sha256", sha256]));
         let status = install.args(["--version", &version, "--from"]).arg(&archive).status()?;
         if !status.success() {
             return Err(format!("{install:?} ended with {status}").into());

@@ -56,10 +56,11 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Every test of the workspace, with the binaries they run built first and by the same cargo
-/// profile.
+/// Every test of the workspace. The binaries they run are built first, together with the tests, so
+/// that both are made of the same parts and nothing is compiled twice.
 fn tests() -> Outcome {
-    let binaries = Binaries::build_visibly()?;
+    cargo(&["build", "--workspace", "--bins", "--tests"], &[])?;
+    let binaries = Binaries::beside_this_program()?;
     let folder = binaries.path("superfluid");
     let folder = folder.parent().expect("it lies in a folder").display().to_string();
     let variables = [("SUPERFLUID_TEST_BINARIES", folder.as_str())];

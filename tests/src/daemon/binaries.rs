@@ -29,22 +29,28 @@ impl Binaries {
         if let Some(folder) = std::env::var_os("SUPERFLUID_TEST_BINARIES") {
             return Ok(Self { folder: folder.into() });
         }
-        let me = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
-        // <target>/<profile>/quickstart, or <target>/<profile>/deps/it-<hash>
-        let folder = me.ancestors().skip(1).find(|folder| !folder.ends_with("deps")).unwrap_or(&me);
+        let binaries = Self::beside_this_program()?;
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
         build.args(["build", "--bins"]).current_dir(crate::repository());
         build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
-        if folder.ends_with("release") {
+        if binaries.folder.ends_with("release") {
             build.arg("--release");
         }
         let output = show(&mut build).spawn().and_then(Child::wait_with_output);
         let output = output.map_err(|e| format!("cannot run cargo: {e}"))?;
         match output.status.success() {
-            true => Ok(Self { folder: folder.into() }),
+            true => Ok(binaries),
             false => Err(format!("cargo build failed\n{}", String::from_utf8_lossy(&output.stderr))),
         }
+    }
+
+    /// The ones built last, in the target folder that this program lies in.
+    pub fn beside_this_program() -> Result<Self, String> {
+        let me = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+        // <target>/<profile>/quickstart, or <target>/<profile>/deps/it-<hash>
+        let folder = me.ancestors().skip(1).find(|folder| !folder.ends_with("deps"));
+        Ok(Self { folder: folder.unwrap_or(&me).into() })
     }
 
     /// The path of one.

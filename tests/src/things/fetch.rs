@@ -40,6 +40,11 @@ pub(super) struct Thing {
 }
 
 impl Thing {
+    /// Whether no file of the user's own stands in for it.
+    pub(super) fn pinned(&self) -> bool {
+        self.variable.and_then(std::env::var_os).is_none()
+    }
+
     /// Its path, fetching it where it is not in the cache.
     pub(super) fn get(&self) -> Result<PathBuf, Trouble> {
         if let Some((variable, path)) = self.variable.and_then(|v| Some((v, std::env::var_os(v)?))) {

@@ -27,15 +27,6 @@ const LLAMA: Thing = Thing {
     platform: Some(("linux", "x86_64")),
 };
 
-const OLD_LLAMA: Thing = Thing {
-    what: "a llama.cpp build of October 2025 (3 MB)",
-    file: "node-llama-cpp-linux-x64-3.6.0.tgz",
-    sha256: "a0b520ae0ca97facb19c63e2634e983f319acd82085a90bd21055cfa71847fd4",
-    variable: None,
-    client: Client::Npm { package: "@node-llama-cpp/linux-x64@3.6.0" },
-    platform: Some(("linux", "x86_64")),
-};
-
 const OLDER_LLAMA: Thing = Thing {
     what: "an older llama.cpp build for Linux x86-64, with another C API (3 MB)",
     file: "node-llama-cpp-linux-x64-3.6.0.tgz",
@@ -81,15 +72,15 @@ pub fn older_llama_archive() -> Result<PathBuf, Trouble> {
     OLDER_LLAMA.get()
 }
 
+/// The SHA-256 of [`llama_archive`]; `None` where the archive is one of your own.
+pub fn llama_sha256() -> Option<&'static str> {
+    LLAMA.pinned().then_some(LLAMA.sha256)
+}
+
 /// What the archive of [`llama_archive`] calls itself: [`LLAMA_VERSION`], or what
 /// `SUPERFLUID_TEST_LLAMA_VERSION` says of an archive of your own.
 pub fn llama_version() -> String {
     std::env::var("SUPERFLUID_TEST_LLAMA_VERSION").unwrap_or_else(|_| LLAMA_VERSION.into())
-}
-
-/// An archive with libraries of another C API, which must be refused.
-pub fn old_llama_archive() -> Result<PathBuf, Trouble> {
-    OLD_LLAMA.get()
 }
 
 /// A small chat model with plain attention, as a GGUF file.

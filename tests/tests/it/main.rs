@@ -3,4 +3,5 @@
 mod gate;
 mod http;
 mod llama;
+mod real;
 mod things;
