@@ -46,6 +46,8 @@ pub(crate) struct ServeArgs {
 /// Serves until a signal ends it: 0 when what ran was finished, 1 otherwise.
 #[expect(clippy::needless_pass_by_value, reason = "the shape every subcommand has")]
 pub(crate) fn run(args: ServeArgs) -> ExitCode {
+    // What the shell left open for this process is none of a worker's business.
+    close_fds::CloseFdsBuilder::new().cloexecfrom(3);
     serve(&args).unwrap_or_else(|refusal| print::refusal(&refusal))
 }
 

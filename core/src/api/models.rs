@@ -17,6 +17,8 @@ pub struct ModelCard<'a> {
     pub created: u64,
     /// What it can do; `None` while it loads.
     pub record: Option<&'a Record>,
+    /// Tokens one request's prompt and reply can have together; `None` while it loads.
+    pub context_window: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -25,6 +27,8 @@ struct Model<'a> {
     object: &'static str,
     created: u64,
     owned_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_window: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     capabilities: Option<Map<String, Value>>,
 }
@@ -36,7 +40,8 @@ impl<'a> From<&ModelCard<'a>> for Model<'a> {
             map.values_mut().for_each(strip);
             map
         });
-        Self { id: card.id, object: "model", created: card.created, owned_by: "superfluid", capabilities }
+        let ModelCard { id, created, context_window, .. } = *card;
+        Self { id, object: "model", created, owned_by: "superfluid", context_window, capabilities }
     }
 }
 

@@ -59,7 +59,7 @@ impl ExitStatus {
             Self::Signal { signal: 4 } => Some(
                 "this build uses instructions that this processor lacks: install another build or backend",
             ),
-            Self::Code { code: 127 } => Some("the last lines of its log below name what is missing"),
+            Self::Code { code: 127 } => Some("its last lines name what is missing"),
             _ => None,
         }
     }

@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 use superfluid_core::Refusal;
 use superfluid_core::api::{self, Endpoint};
+use superfluid_core::capability::validate_request;
 use superfluid_core::sched::JobId;
 use superfluid_core::time::Instant;
 
@@ -31,6 +32,7 @@ pub(super) async fn answer(
     drop(whole.bytes);
     if let Some(loaded) = state.served.worker.view().loaded {
         request.check_vocab(loaded.vocab)?;
+        validate_request(&loaded.record, &state.served.id, &request)?;
     }
     let now = unix_now();
     let unique = format!("{:016x}{:016x}", random(), random());

@@ -8,6 +8,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use superfluid_core::Refusal;
 use superfluid_core::access::Knock;
 use superfluid_core::api::{Endpoint, codes};
+use superfluid_core::capability::{Workload, validate_workload};
 use superfluid_core::supervise::Status;
 
 /// Where a path leads.
@@ -17,6 +18,8 @@ enum Place<'a> {
     Models,
     Model(&'a str),
     Generate(Endpoint),
+    /// A part of the API that no runtime serves yet; each model's record says why.
+    Other(Workload),
 }
 
 impl<'a> Place<'a> {
@@ -26,12 +29,15 @@ impl<'a> Place<'a> {
             "/v1/models" => Self::Models,
             "/v1/chat/completions" => Self::Generate(Endpoint::Chat),
             "/v1/completions" => Self::Generate(Endpoint::Completion),
+            "/v1/embeddings" => Self::Other(Workload::Embeddings),
+            "/v1/audio/transcriptions" => Self::Other(Workload::Transcription),
+            "/v1/audio/translations" => Self::Other(Workload::Translation),
             _ => Self::Model(path.strip_prefix("/v1/models/").filter(|id| !id.is_empty())?),
         })
     }
 
     fn allows(self) -> &'static str {
-        if matches!(self, Self::Generate(_)) { "POST" } else { "GET, HEAD" }
+        if matches!(self, Self::Generate(_) | Self::Other(_)) { "POST" } else { "GET, HEAD" }
     }
 }
 
@@ -110,6 +116,7 @@ async fn dispatch(state: &State, request: Request<Incoming>) -> Reply {
         (Place::Generate(endpoint), &Method::POST) => {
             generate::answer(state, endpoint, &parts.headers, body).await.unwrap_or_else(|no| refusal(&no))
         }
+        (Place::Other(workload), &Method::POST) => refusal(&unserved(state, workload)),
         _ => {
             let message = format!("{path} does not take {}", parts.method);
             let allowed = place.allows();
@@ -120,4 +127,17 @@ async fn dispatch(state: &State, request: Request<Incoming>) -> Reply {
             reply
         }
     }
+}
+
+/// The record's reason, else that there is none.
+fn unserved(state: &State, workload: Workload) -> Refusal {
+    let id = &state.served.id;
+    let refused = match state.served.worker.view().loaded {
+        Some(loaded) => validate_workload(&loaded.record, id, workload),
+        None => return Refusal::new(codes::MODEL_LOADING, "the model is still loading"),
+    };
+    refused.err().unwrap_or_else(|| {
+        Refusal::new(codes::UNSUPPORTED_MODEL, format!("model '{id}' is served for text generation only"))
+            .param("model")
+    })
 }

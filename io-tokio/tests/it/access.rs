@@ -90,3 +90,12 @@ async fn unknown_paths_and_methods_answer_in_the_envelope() {
         assert!(answer.head.contains(&format!("allow: {allow}")), "{}", answer.head);
     }
 }
+
+#[tokio::test]
+async fn what_no_runtime_serves_is_refused_by_the_model_s_record() {
+    let (rig, _fake) = start().await;
+    for path in ["/v1/embeddings", "/v1/audio/transcriptions", "/v1/audio/translations"] {
+        let answer = ask(rig.address, post(path, "{}")).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "unsupported_model"), "{path}");
+    }
+}
