@@ -58,5 +58,7 @@ def fails(kind, status, code, **request):
 
 fails(openai.BadRequestError, 400, "invalid_value", temperature=-1)
 fails(openai.NotFoundError, 404, "model_not_found", model="no-such-model")
+image = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
+fails(openai.BadRequestError, 400, "unsupported_input", messages=[{"role": "user", "content": image}])
 client = client.with_options(api_key="another key")
 fails(openai.AuthenticationError, 401, "invalid_api_key")
