@@ -1,6 +1,6 @@
 //! What the scheduler is told once, and the limits that follow from it.
 
-use super::{Engine, Job, refuse};
+use super::{Copying, Engine, Job, refuse};
 use crate::refusal::Refusal;
 use crate::time::Duration;
 use serde::{Deserialize, Serialize};
@@ -18,16 +18,24 @@ pub struct Config {
     /// Longest pass wanted while lanes decode. Where decoding alone takes more than half of it,
     /// prompts get as much time as decoding does.
     pub gap: Duration,
+    /// A job waits for a running one that has yet to run at least this many first tokens of both,
+    /// rather than run them too. Only where the runtime copies sequences.
+    pub share_from: u32,
+    /// A copy that duplicates is taken to cost what running this many tokens costs.
+    pub copy_cost: u32,
 }
 
 impl Config {
-    /// The defaults around an engine: 1024 waiting jobs a class, aging each 10 s, a 50 ms gap.
+    /// The defaults around an engine: 1024 waiting jobs a class, aging each 10 s, a 50 ms gap, heads
+    /// of 1,000 tokens waited for, copies worth 128 tokens.
     pub const fn new(engine: Engine) -> Self {
         Self {
             engine,
             queue_per_class: 1024,
             age_after: Duration::from_secs(10),
             gap: Duration::from_millis(50),
+            share_from: 1000,
+            copy_cost: 128,
         }
     }
 
@@ -45,12 +53,22 @@ impl Config {
         engine.lanes = engine.lanes.max(1);
         engine.seqs = engine.seqs.max(engine.lanes);
         engine.step_tokens = engine.step_tokens.max(engine.lanes);
+        self.share_from = self.share_from.max(1);
         self
     }
 
     /// Tokens one job can have, prompt and completion together. The last is never fed.
     pub(super) fn window(&self) -> u32 {
         self.engine.seq_tokens.min(self.engine.pool_tokens)
+    }
+
+    /// Tokens a copy must save more than.
+    pub(super) fn copying(&self) -> Option<usize> {
+        match self.engine.copying {
+            Copying::Never => None,
+            Copying::Shares => Some(0),
+            Copying::Duplicates => Some(self.copy_cost as usize),
+        }
     }
 
     /// `age_after` in nanoseconds.

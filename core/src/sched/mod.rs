@@ -10,12 +10,14 @@
 //! | `scheduler` | the machine: getters, `handle_outcome`, verbs, polls |
 //! | `queue` | who waits, and who is next |
 //! | `plan` | who runs, and what is in the next step |
+//! | `follow` | who waits for a running job to run what both share |
 //! | `seqs`, `prefix` | what the device holds; where a job's prompt is held already |
 //! | `budget` | how many prompt tokens go beside decode rows |
 //! | `outcome` | what a step's outcome means |
 
 mod budget;
 mod config;
+mod follow;
 mod invariants;
 mod job;
 mod live;

@@ -8,7 +8,7 @@
 use super::live::Key;
 use super::prefix;
 use super::scheduler::{Flight, Flying, Lane, Scheduler};
-use super::{Event, Rows, SeqOp, Step, StepId, Want};
+use super::{Cut, Event, Rows, SeqOp, Step, StepId, Want};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
@@ -61,23 +61,31 @@ impl Scheduler {
     }
 
     /// Gives free lanes to those next in the queue. One that does not fit holds back those behind
-    /// it, or a large job would wait for ever.
+    /// it, or a large job would wait for ever. One that waits for a running job to run what they
+    /// share has its lane and its room kept free meanwhile.
     fn admit(&mut self, ops: &mut Vec<SeqOp>) {
         let engine = self.config.engine;
         let share = self.pool() / (4 * u64::from(engine.lanes));
         let growth = |room: usize| (room as u64).min(GROWTH).min(share);
         let mut need: u64 =
             self.lanes.iter().map(|lane| lane.live.tokens.len() as u64 + growth(lane.live.room())).sum();
-        while self.lanes.len() < engine.lanes as usize {
-            let Some(next) = self.queue.peek() else { return };
+        self.lanes.iter_mut().for_each(|lane| lane.followed = None);
+        let free = engine.lanes as usize - self.lanes.len();
+        for id in self.queue.next(free) {
+            let Some(next) = self.queue.get(id) else { return };
             need += next.tokens.len() as u64 + growth(next.room());
             if !self.lanes.is_empty() && (self.squeezed || need > self.pool()) {
                 return;
             }
-            let place = prefix::place(&mut self.seqs, &engine, next.id, &next.tokens, ops);
+            if let Some((at, until)) = self.leader(next) {
+                let class = next.class;
+                self.follow(at, class, until);
+                continue;
+            }
+            let place = prefix::place(&mut self.seqs, &self.config, id, &next.tokens, ops);
             let Some(seq) = place else { return };
-            let Some(live) = self.queue.pop() else { return };
-            self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0 });
+            let Some(live) = self.queue.remove(id) else { return };
+            self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0, followed: None });
         }
     }
 
@@ -127,13 +135,21 @@ impl Scheduler {
     fn chunk_order(&self, at: usize) -> (Reverse<bool>, usize, usize, Key) {
         let lane = &self.lanes[at];
         let starved = lane.passed_over >= PATIENCE;
-        (Reverse(starved), lane.live.class as usize, self.pending(at), lane.live.key)
+        let held = self.seqs.get(lane.seq).tokens().len();
+        let (class, until) = match lane.followed {
+            Some(followed) => (lane.live.class.min(followed.class), followed.until),
+            None => (lane.live.class, lane.live.tokens.len()),
+        };
+        (Reverse(starved), class as usize, until - held, lane.live.key)
     }
 
-    /// Tokens the job has that its sequence does not hold yet; at least one.
+    /// Tokens the job has that its sequence does not hold yet; at least one. Where a state cannot
+    /// be cut it must stop where followers part from it, or they could not use it.
     fn pending(&self, at: usize) -> usize {
         let lane = &self.lanes[at];
-        lane.live.tokens.len() - self.seqs.get(lane.seq).tokens().len()
+        let stop = lane.followed.filter(|_| self.config.engine.cut == Cut::HeadOnly);
+        let end = stop.map_or(lane.live.tokens.len(), |followed| followed.until);
+        end - self.seqs.get(lane.seq).tokens().len()
     }
 
     /// The lane's next `take` tokens; its first tell that the job starts.

@@ -2,8 +2,9 @@
 //! on a blank one.
 
 use super::seqs::Seqs;
-use super::{Copying, Cut, Engine, JobId, SeqId, SeqOp, Token};
+use super::{Config, Cut, JobId, SeqId, SeqOp, Token};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 /// Kept tokens one reused token may cost: a head shorter than this share of what would be cut off
 /// is run again instead (every prompt of a model shares its first few tokens).
@@ -13,49 +14,80 @@ const WORTH: u64 = 8;
 /// only if no sequence is free.
 pub(super) fn place(
     seqs: &mut Seqs,
-    engine: &Engine,
+    config: &Config,
     job: JobId,
     tokens: &[Token],
     ops: &mut Vec<SeqOp>,
 ) -> Option<SeqId> {
-    let seq = match best(seqs, engine.cut, tokens) {
-        Some((kept, shared)) => branch(seqs, engine, kept, shared, ops),
+    let seq = match best(seqs, config, tokens) {
+        Some(Head { seq, shared, running: false }) => branch(seqs, config, seq, shared, ops),
+        Some(Head { seq, shared, running: true }) => fork(seqs, config, seq, shared, ops)?,
         None => fresh(seqs, ops)?,
     };
     seqs.claim(seq, job);
     Some(seq)
 }
 
-/// The kept sequence that saves most; of equals the shortest, then the one used longest ago.
-fn best(seqs: &Seqs, cut: Cut, tokens: &[Token]) -> Option<(SeqId, u32)> {
-    // At least one token must run, or there is nothing to sample from.
-    let usable = &tokens[..tokens.len().saturating_sub(1)];
+/// A sequence that holds the head of a job's tokens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    seq: SeqId,
+    /// Tokens of it that the job can use.
+    pub(super) shared: u32,
+    /// It is another job's, so it can only be copied.
+    pub(super) running: bool,
+}
+
+/// The tokens of a job whose state could come from elsewhere: at least one must run, or there is
+/// nothing to sample from.
+pub(super) fn usable(tokens: &[Token]) -> &[Token] {
+    &tokens[..tokens.len().saturating_sub(1)]
+}
+
+/// How many tokens both begin with.
+pub(super) fn common(a: &[Token], b: &[Token]) -> usize {
+    // Whole blocks are compared at the speed of memory.
+    let blocks = a.chunks_exact(64).zip(b.chunks_exact(64)).take_while(|(a, b)| a == b).count() * 64;
+    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
+}
+
+/// The sequence that saves most. Of kept ones that save as much the shortest, then the one used
+/// longest ago; a running one only if that saves more than the copy costs.
+pub(super) fn best(seqs: &Seqs, config: &Config, tokens: &[Token]) -> Option<Head> {
+    let usable = usable(tokens);
+    let shared = |held: &[Token]| match config.engine.cut {
+        Cut::Anywhere => common(held, usable),
+        Cut::HeadOnly if usable.starts_with(held) => held.len(),
+        Cut::HeadOnly => 0,
+    };
     let mut best: Option<(SeqId, usize, usize)> = None;
     for (id, seq) in seqs.kept() {
-        let held = seq.tokens();
-        let shared = match cut {
-            Cut::Anywhere => held.iter().zip(usable).take_while(|(a, b)| a == b).count(),
-            Cut::HeadOnly if usable.starts_with(held) => held.len(),
-            Cut::HeadOnly => 0,
-        };
+        let (held, shared) = (seq.tokens(), shared(seq.tokens()));
         let better = best.is_none_or(|(_, most, len)| shared > most || shared == most && held.len() < len);
         if shared > 0 && better {
             best = Some((id, shared, held.len()));
         }
     }
-    best.map(|(id, shared, _)| (id, shared as u32))
+    let kept = best.map(|(seq, shared, _)| Head { seq, shared: shared as u32, running: false });
+    let Some(cost) = config.copying() else { return kept };
+    let least = kept.map_or(0, |head| head.shared as usize) + cost;
+    let running = seqs.running().map(|(id, seq)| (shared(seq.tokens()), id));
+    let most =
+        running.filter(|&(shared, _)| shared > least).max_by_key(|&(shared, id)| (shared, Reverse(id)));
+    most.map(|(shared, seq)| Head { seq, shared: shared as u32, running: true }).or(kept)
 }
 
 /// Takes `kept` as it is, copies its head, cuts it, or leaves it alone: whatever loses least.
-fn branch(seqs: &mut Seqs, engine: &Engine, kept: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> SeqId {
+fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> SeqId {
     let tail = seqs.get(kept).tokens().len() as u64 - u64::from(shared);
     if tail == 0 {
         return kept;
     }
     if let Some(other) = seqs.spare(Some(kept)) {
         let loss = seqs.get(other).tokens().len() as u64;
-        let fits = seqs.cells() - loss + u64::from(shared) <= u64::from(engine.pool_tokens);
-        if engine.copying == Copying::Shares && loss < tail && fits {
+        let fits = seqs.cells() - loss + u64::from(shared) <= u64::from(config.engine.pool_tokens);
+        let pays = config.copying().is_some_and(|cost| tail > loss + cost as u64);
+        if pays && fits {
             seqs.clear(other, ops);
             seqs.copy(kept, other, shared, ops);
             seqs.touch(kept);
@@ -68,6 +100,15 @@ fn branch(seqs: &mut Seqs, engine: &Engine, kept: SeqId, shared: u32, ops: &mut 
     }
     seqs.truncate(kept, shared, ops);
     kept
+}
+
+/// Copies the head of a running job's sequence.
+fn fork(seqs: &mut Seqs, config: &Config, from: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> Option<SeqId> {
+    let to = fresh(seqs, ops)?;
+    // The job was let in because it fits beside the others that run.
+    while seqs.cells() + u64::from(shared) > u64::from(config.engine.pool_tokens) && seqs.evict_oldest(ops) {}
+    seqs.copy(from, to, shared, ops);
+    Some(to)
 }
 
 fn fresh(seqs: &mut Seqs, ops: &mut Vec<SeqOp>) -> Option<SeqId> {

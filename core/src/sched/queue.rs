@@ -41,6 +41,19 @@ impl Queue {
         self.classes.iter().filter_map(|class| class.values().next()).min_by_key(|live| live.key)
     }
 
+    /// The next `count`, in their order.
+    pub(super) fn next(&self, count: usize) -> Vec<JobId> {
+        let first = self.classes.iter().flat_map(|class| class.values().take(count));
+        let mut keys: Vec<_> = first.map(|live| (live.key, live.id)).collect();
+        keys.sort_unstable();
+        keys.into_iter().take(count).map(|(_, id)| id).collect()
+    }
+
+    pub(super) fn get(&self, id: JobId) -> Option<&Live> {
+        let (class, order) = self.index.get(&id)?;
+        self.classes[*class as usize].get(order)
+    }
+
     /// Takes who is next.
     pub(super) fn pop(&mut self) -> Option<Live> {
         let id = self.peek()?.id;

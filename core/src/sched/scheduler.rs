@@ -56,6 +56,17 @@ pub(super) struct Lane {
     pub(super) decoding: bool,
     /// Steps with prompt chunks, none of them its own, since its last.
     pub(super) passed_over: u32,
+    /// The jobs that wait for it to run what they share.
+    pub(super) followed: Option<Followed>,
+}
+
+/// What the jobs need that wait for a lane to run what they share. Found anew for each step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Followed {
+    /// The most urgent of them.
+    pub(super) class: Class,
+    /// The first position at which one of them parts from the lane's job.
+    pub(super) until: usize,
 }
 
 /// The step that runs now.

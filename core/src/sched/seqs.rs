@@ -81,6 +81,11 @@ impl Seqs {
         self.kept.iter().map(|&(_, id)| (id, self.get(id)))
     }
 
+    /// Sequences of running jobs.
+    pub(super) fn running(&self) -> impl Iterator<Item = (SeqId, &Seq)> {
+        self.iter().filter(|(_, seq)| matches!(seq.holder, Holder::Lane(_)))
+    }
+
     /// A sequence a job may take over, `but` excepted: a blank one, else the one whose tokens were
     /// used longest ago.
     pub(super) fn spare(&self, but: Option<SeqId>) -> Option<SeqId> {

@@ -2,6 +2,7 @@
 
 mod cases;
 mod faults;
+mod follow;
 mod many;
 mod prefixes;
 mod queue;

@@ -137,6 +137,25 @@ fn a_long_prompt_is_passed_over_a_few_times_only() {
     world.run();
 }
 
+/// A prompt that was passed over too often leaves half of the step to whoever is more urgent.
+#[test]
+fn a_starved_prompt_takes_half_a_step_from_the_others() {
+    let mut world = world(Engine { lanes: 2, seqs: 2, step_tokens: 16, ..ENGINE });
+    world.submit(of_class(Class::Background, job(0, &prompt(0, 200, 1), 1))).expect("room");
+    world.submit(of_class(Class::Interactive, job(1, &prompt(1, 300, 1), 1))).expect("room");
+    let mut shares = Vec::new();
+    for _ in 0..20 {
+        shares.push(runs(world.step.as_ref(), 0));
+        world.tick();
+        assert_eq!(runs(world.step.as_ref(), 0) + runs(world.step.as_ref(), 1), 16);
+    }
+    // Job 0 was alone when the first step was planned.
+    let turns: Vec<usize> =
+        shares.iter().enumerate().filter(|(_, share)| **share > 0).map(|(at, _)| at).collect();
+    assert_eq!((turns, shares[9], shares[18]), (vec![0, 9, 18], 8, 8));
+    world.run();
+}
+
 /// A long pass of lower classes is worth giving up for somebody urgent who can start, but no two
 /// in a row.
 #[test]
