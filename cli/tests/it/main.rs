@@ -1,3 +1,4 @@
 //! Tests of the shipped command.
 
 mod runtimes;
+mod serve;

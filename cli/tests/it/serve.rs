@@ -1,0 +1,267 @@
+//! `superfluid serve` with the built-in mock: real processes, raw sockets.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use tempfile::TempDir;
+
+/// Four hundred tokens, 5 ms each: long enough to meet it in the middle, short enough to wait for.
+fn slow(faults: &str) -> String {
+    let reply = vec!["\"ab \""; 400].join(",");
+    format!(
+        r#"{{"mock":1,"decode_us":5000,"replies":[{{"prompt":"slow","reply":[{reply}]}},{{"prompt":"","reply":["quick"]}}],"faults":[{faults}]}}"#
+    )
+}
+
+struct Daemon {
+    _temp: TempDir,
+    child: Child,
+    log: BufReader<ChildStderr>,
+    port: u16,
+}
+
+fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
+    let model = temp.join("tiny.gguf");
+    fs::write(&model, script).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_superfluid"));
+    command
+        .args(["serve", "--runtime", "mock"])
+        .arg(model)
+        .args(args)
+        .env("SUPERFLUID_HOME", temp.join("home"))
+        .env_remove("SUPERFLUID_WORKER_MOCK")
+        .env_remove("SUPERFLUID_API_KEY")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+impl Daemon {
+    /// A daemon that is ready.
+    fn start(script: &str) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let mut command = command(temp.path(), script, &["--port", "0"]);
+        command.env("HF_TOKEN", "secret").env("MONKEY", "kept");
+        let mut child = command.spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut daemon = Self { _temp: temp, child, log, port: 0 };
+        let line = daemon.line("listening on http://127.0.0.1:");
+        daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
+        daemon.line("ready: tiny");
+        daemon
+    }
+
+    /// Reads its log up to the line that holds `needle`.
+    fn line(&mut self, needle: &str) -> String {
+        let mut all = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(self.log.read_line(&mut line).unwrap() > 0, "it ended before {needle:?}:\n{all}");
+            if line.contains(needle) {
+                return line;
+            }
+            all.push_str(&line);
+        }
+    }
+
+    fn ask(&self, prompt: &str, stream: bool) -> BufReader<TcpStream> {
+        let body = format!(
+            r#"{{"model":"tiny","stream":{stream},"temperature":0,"messages":[{{"role":"user","content":"{prompt}"}}]}}"#
+        );
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        write!(
+            socket,
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        BufReader::new(socket)
+    }
+
+    fn health(&self) -> serde_json::Value {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let text = rest(&mut BufReader::new(socket));
+        serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// Its only child.
+    fn worker(&self) -> u32 {
+        let id = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        children.split_whitespace().next().expect("a worker").parse().unwrap()
+    }
+
+    fn signal(&self, signal: &str) {
+        kill(signal, self.child.id());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn kill(signal: &str, id: u32) {
+    assert!(Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
+}
+
+/// Reads up to what holds `needle`.
+fn until(reply: &mut BufReader<TcpStream>, needle: &str) {
+    let mut line = String::new();
+    while !line.contains(needle) {
+        line.clear();
+        assert!(reply.read_line(&mut line).unwrap() > 0, "the reply ended before {needle:?}");
+    }
+}
+
+fn rest(reply: &mut impl Read) -> String {
+    let mut text = String::new();
+    reply.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Whether a process still does anything; one that is dead and not yet reaped does not.
+fn lives(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn an_answer_whole_and_streamed() {
+    let daemon = Daemon::start(&slow(""));
+    assert!(rest(&mut daemon.ask("hi", false)).contains("\"content\":\"quick\""));
+    let text = rest(&mut daemon.ask("hi", true));
+    assert!(text.contains("\"content\":\"quick\"") && text.contains("data: [DONE]"), "{text}");
+}
+
+#[test]
+fn case_k08_a_client_that_goes_away_frees_its_lane() {
+    let daemon = Daemon::start(&slow(""));
+    for stream in [true, false] {
+        let mut reply = daemon.ask("slow", stream);
+        if stream {
+            until(&mut reply, "ab");
+        }
+        drop(reply);
+        while daemon.health()["requests"] != 0 {}
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn case_f02_a_worker_killed_mid_stream_gives_one_error_and_the_next_request_is_answered() {
+    let daemon = Daemon::start(&slow(""));
+    let mut reply = daemon.ask("slow", true);
+    until(&mut reply, "ab");
+    kill("-KILL", daemon.worker());
+    let text = rest(&mut reply);
+    assert_eq!(text.matches("\"error\"").count(), 1, "{text}");
+    assert!(!text.contains("[DONE]"), "{text}");
+    assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+    assert_eq!(daemon.health()["restarts"], 1);
+}
+
+#[test]
+fn case_f04_what_kills_the_worker_each_time_is_failed_and_others_are_served() {
+    let daemon = Daemon::start(&slow(r#"{"at":"prefill","do":"abort","nth":0,"prompt":"poison"}"#));
+    for _ in 0..3 {
+        assert!(rest(&mut daemon.ask("poison", false)).contains("worker_failed"));
+        assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn case_f01_the_worker_dies_with_a_daemon_that_is_killed() {
+    let mut daemon = Daemon::start(&slow(""));
+    let mut reply = daemon.ask("slow", true);
+    until(&mut reply, "ab");
+    let worker = daemon.worker();
+    daemon.signal("-KILL");
+    daemon.child.wait().unwrap();
+    let asked = std::time::Instant::now();
+    while lives(worker) {
+        assert!(asked.elapsed().as_secs() < 5, "the worker outlived its daemon");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn case_b9_the_worker_sees_no_credentials_and_inherits_no_files() {
+    let daemon = Daemon::start(&slow(""));
+    let worker = daemon.worker();
+    let environment = fs::read(format!("/proc/{worker}/environ")).unwrap();
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(environment.contains("MONKEY=kept") && !environment.contains("HF_TOKEN"));
+    let sockets = fs::read_dir(format!("/proc/{worker}/fd"))
+        .unwrap()
+        .filter_map(|fd| fs::read_link(fd.ok()?.path()).ok())
+        .filter(|target| target.to_string_lossy().starts_with("socket:"));
+    assert_eq!(sockets.count(), 0, "the port stays the daemon's");
+}
+
+#[test]
+fn sigterm_finishes_what_runs_refuses_what_comes_and_exits_0() {
+    let mut daemon = Daemon::start(&slow(""));
+    let mut reply = daemon.ask("slow", true);
+    until(&mut reply, "ab");
+    daemon.signal("-TERM");
+    daemon.line("finishing 1 request");
+    while daemon.health()["status"] != "draining" {}
+    let refused = rest(&mut daemon.ask("hi", false));
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("shutting_down"), "{refused}");
+    assert!(rest(&mut reply).contains("data: [DONE]"));
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_second_signal_stops_now() {
+    let mut daemon = Daemon::start(&slow(""));
+    let mut reply = daemon.ask("slow", true);
+    until(&mut reply, "ab");
+    daemon.signal("-INT");
+    daemon.line("finishing 1 request");
+    daemon.signal("-INT");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(1));
+    assert!(rest(&mut reply).contains("shutting_down"));
+}
+
+/// A run that ends by itself: exit code and log.
+fn ended(script: &str, args: &[&str]) -> (Option<i32>, String) {
+    let temp = tempfile::tempdir().unwrap();
+    let output = command(temp.path(), script, args).output().unwrap();
+    assert!(!temp.path().join("home").exists(), "something was left behind");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_port_in_use_is_told_before_anything_is_loaded() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let (code, log) = ended(&slow(""), &["--port", &port]);
+    assert_eq!(code, Some(1));
+    assert!(log.starts_with(&format!("error: port {port} of 127.0.0.1 is in use\n  hint: ")), "{log}");
+}
+
+#[test]
+fn case_f09_a_worker_that_dies_while_loading_is_one_clear_message() {
+    let (code, log) = ended(&slow(r#"{"at":"load","do":"exit","code":3}"#), &["--port", "0"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(log.matches("error:").count(), 1, "{log}");
+    assert!(log.contains("ended while loading the model: exit code 3"), "{log}");
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    for args in [["--port", "99999"], ["--max-batch", "0"], ["--api-key", ""], ["--runtime", "nope"]] {
+        let (code, log) = ended(&slow(""), &args);
+        assert_eq!(code, Some(2), "{args:?}: {log}");
+    }
+}
