@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,13 +27,14 @@ pub struct Setup {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     log: Option<PathBuf>,
+    detached: bool,
 }
 
 impl Setup {
     /// `superfluid serve <model>` with `home` as `SUPERFLUID_HOME`.
     pub fn new(model: &Path, home: &Path) -> Self {
         let (arguments, variables) = (Vec::new(), Vec::new());
-        Self { model: model.into(), home: home.into(), arguments, variables, log: None }
+        Self { model: model.into(), home: home.into(), arguments, variables, log: None, detached: false }
     }
 
     /// Adds arguments.
@@ -53,6 +55,13 @@ impl Setup {
     #[must_use]
     pub fn log_to(mut self, file: &Path) -> Self {
         self.log = Some(file.into());
+        self
+    }
+
+    /// Keeps a terminal's Ctrl-C from it, for a parent that passes signals on itself.
+    #[must_use]
+    pub fn detached(mut self) -> Self {
+        self.detached = true;
         self
     }
 
@@ -83,6 +92,9 @@ impl Setup {
         if let Some(path) = &self.log {
             let file = File::create(path).unwrap_or_else(|e| panic!("cannot make {}: {e}", path.display()));
             command.stderr(file);
+        }
+        if self.detached {
+            command.process_group(0);
         }
         let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
         let stdout = Log::follow(child.stdout.take().expect("it is piped"));

@@ -78,7 +78,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     step("runtime", &install(&home)?);
     let port = if TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).is_ok() { PORT } else { free_port() };
     let log = home.join("serve.log");
-    let mut daemon = Setup::new(&model, &home).log_to(&log).spawn(port);
+    let mut daemon = Setup::new(&model, &home).log_to(&log).detached().spawn(port);
     stop_on_signals(&daemon)?;
     daemon.wait_ready().map_err(|ended| match ended.status {
         Some(status) => format!("superfluid serve ended with {status}:\n{}", ended.stderr.trim_end()),
