@@ -4,9 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// The packages whose binaries tests and the quickstart run.
-const PACKAGES: [&str; 3] = ["superfluid", "superfluid-worker-llamacpp", "superfluid-worker-mock"];
-
 /// Where the binaries are.
 #[derive(Clone, Debug)]
 pub struct Binaries {
@@ -32,8 +29,9 @@ impl Binaries {
         let binaries = Self::beside_this_program()?;
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        build.args(["build", "--bins"]).current_dir(crate::repository());
-        build.args(PACKAGES.iter().flat_map(|package| ["--package", package]));
+        // The whole workspace, since cargo picks features by what is selected: any other choice would
+        // compile the dependencies a second time for the tests.
+        build.args(["build", "--workspace", "--bins"]).current_dir(crate::repository());
         if binaries.folder.ends_with("release") {
             build.arg("--release");
         }
