@@ -97,7 +97,9 @@ impl Screen {
     pub(super) fn death(&mut self, kind: &str, death: &Death) {
         self.end_progress();
         self.line(&format!("{kind}: {}", death.refusal.message));
-        if !death.stderr.is_empty() {
+        // A worker that could say why it ends said the same on its stderr.
+        let silent = death.refusal.code.starts_with("worker_");
+        if silent && !death.stderr.is_empty() {
             self.line("  its last lines:");
             for line in &death.stderr {
                 self.line(&format!("    {line}"));
