@@ -24,6 +24,10 @@ pub(super) struct Live {
     limit: usize,
     /// Whether rows of it were ever planned.
     pub(super) started: bool,
+    /// When it began to wait.
+    pub(super) since: Instant,
+    /// Tokens its sequence held when somebody more urgent last took its lane.
+    pub(super) displaced: Option<usize>,
     /// Lowest position that a completed step ran.
     ran_from: Option<u32>,
 }
@@ -41,6 +45,8 @@ impl Live {
             prompt,
             limit: prompt.saturating_add(job.max_tokens).min(window) as usize,
             started: false,
+            since: now,
+            displaced: None,
             ran_from: None,
         }
     }

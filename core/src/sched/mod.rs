@@ -11,6 +11,7 @@
 //! | `queue` | who waits, and who is next |
 //! | `plan` | who runs, and what is in the next step |
 //! | `follow` | who waits for a running job to run what both share |
+//! | `preempt` | who gives its lane to somebody more urgent |
 //! | `seqs`, `prefix` | what the device holds; where a job's prompt is held already |
 //! | `budget` | how many prompt tokens go beside decode rows |
 //! | `outcome` | what a step's outcome means |
@@ -23,6 +24,7 @@ mod job;
 mod live;
 mod outcome;
 mod plan;
+mod preempt;
 mod prefix;
 mod queue;
 mod refuse;

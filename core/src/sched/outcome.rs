@@ -4,20 +4,21 @@ use super::scheduler::{Flight, Flying, Scheduler};
 use super::{End, Event, Finish, RowResult, StepFault, StepOutcome, Token, Want, refuse};
 use crate::machine::Misuse;
 use crate::refusal::Refusal;
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use alloc::vec::Vec;
 
 impl Scheduler {
-    pub(super) fn take_outcome(&mut self, outcome: StepOutcome) -> Result<(), Misuse> {
+    pub(super) fn take_outcome(&mut self, outcome: StepOutcome, now: Instant) -> Result<(), Misuse> {
         let id = outcome.id;
         let Some(flight) = self.flight.take_if(|flight| flight.id == id) else {
             return Err(Misuse::UnknownEffect(id.0));
         };
+        if matches!(&outcome.result, Ok(results) if !fits(&flight, results)) {
+            self.flight = Some(flight);
+            return Err(Misuse::WrongOutcome(id.0));
+        }
+        self.clock.advance(now);
         match outcome.result {
-            Ok(results) if !fits(&flight, &results) => {
-                self.flight = Some(flight);
-                return Err(Misuse::WrongOutcome(id.0));
-            }
             Ok(results) => self.completed(flight, results, outcome.elapsed),
             Err(StepFault::Yielded) => self.yielded = true,
             Err(StepFault::Capacity) => self.squeeze(&flight),
@@ -48,6 +49,7 @@ impl Scheduler {
         self.seqs.extend(seq, &row.rows.tokens);
         let Some(at) = self.lane_of(row) else { return };
         self.lanes[at].live.ran(row.rows.start);
+        self.came_back(at);
         if let RowResult::Token { token, end } = result {
             self.generated(at, token, end);
         }
@@ -83,7 +85,7 @@ impl Scheduler {
         if self.seqs.spoil_kept() || smaller {
             return;
         }
-        let Some(lane) = self.take_last() else { return };
+        let Some(mut lane) = self.take_last() else { return };
         self.seqs.spoil(lane.seq, 0);
         if self.lanes.is_empty() {
             self.squeezed = false;
@@ -91,6 +93,7 @@ impl Scheduler {
             self.events.push_back(Event::Failed { job: lane.live.id, refusal });
         } else {
             self.squeezed = true;
+            lane.live.since = self.clock.now();
             self.queue.push(lane.live);
         }
     }

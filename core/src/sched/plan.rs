@@ -5,10 +5,11 @@
 //! back to wait, to be recomputed. The one that stands first always stays and always fits, so every
 //! job ends.
 
-use super::live::Key;
+use super::live::{Key, Live};
+use super::preempt::Kept;
 use super::prefix;
 use super::scheduler::{Flight, Flying, Lane, Scheduler};
-use super::{Cut, Event, Rows, SeqOp, Step, StepId, Want};
+use super::{Cut, Event, JobId, Rows, SeqOp, Step, StepId, Want};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
@@ -25,7 +26,8 @@ impl Scheduler {
         let mut ops = Vec::new();
         self.seqs.clear_spoiled(&mut ops);
         self.shed();
-        self.admit(&mut ops);
+        let kept = self.admit(&mut ops);
+        self.preempt(kept, &mut ops);
         let flying = self.pack();
         let more: u64 = flying.iter().map(|row| row.rows.tokens.len() as u64).sum();
         while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&mut ops) {}
@@ -35,7 +37,7 @@ impl Scheduler {
         Some(Step { id: self.last_step, ops, rows })
     }
 
-    fn pool(&self) -> u64 {
+    pub(super) fn pool(&self) -> u64 {
         u64::from(self.config.engine.pool_tokens)
     }
 
@@ -48,8 +50,7 @@ impl Scheduler {
     fn shed(&mut self) {
         while self.lanes.len() > 1 && self.demand() > self.pool() {
             let Some(lane) = self.take_last() else { return };
-            self.seqs.release(lane.seq);
-            self.queue.push(lane.live);
+            self.send_back(lane);
         }
     }
 
@@ -63,30 +64,45 @@ impl Scheduler {
     /// Gives free lanes to those next in the queue. One that does not fit holds back those behind
     /// it, or a large job would wait for ever. One that waits for a running job to run what they
     /// share has its lane and its room kept free meanwhile.
-    fn admit(&mut self, ops: &mut Vec<SeqOp>) {
-        let engine = self.config.engine;
-        let share = self.pool() / (4 * u64::from(engine.lanes));
-        let growth = |room: usize| (room as u64).min(GROWTH).min(share);
-        let mut need: u64 =
-            self.lanes.iter().map(|lane| lane.live.tokens.len() as u64 + growth(lane.live.room())).sum();
+    /// Returns whose lanes are kept.
+    fn admit(&mut self, ops: &mut Vec<SeqOp>) -> Vec<Kept> {
         self.lanes.iter_mut().for_each(|lane| lane.followed = None);
-        let free = engine.lanes as usize - self.lanes.len();
+        let mut kept = Vec::new();
+        let mut need: u64 = self.lanes.iter().map(|lane| self.need(&lane.live)).sum();
+        let free = self.config.engine.lanes as usize - self.lanes.len();
         for id in self.queue.next(free) {
-            let Some(next) = self.queue.get(id) else { return };
-            need += next.tokens.len() as u64 + growth(next.room());
+            let Some(next) = self.queue.get(id) else { break };
+            let (class, cells) = (next.class, self.need(next));
+            need += cells;
             if !self.lanes.is_empty() && (self.squeezed || need > self.pool()) {
-                return;
+                break;
             }
             if let Some((at, until)) = self.leader(next) {
-                let class = next.class;
                 self.follow(at, class, until);
-                continue;
+                kept.push(Kept { id, class, cells });
+            } else if !self.start(id, ops) {
+                break;
             }
-            let place = prefix::place(&mut self.seqs, &self.config, id, &next.tokens, ops);
-            let Some(seq) = place else { return };
-            let Some(live) = self.queue.remove(id) else { return };
-            self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0, followed: None });
         }
+        kept
+    }
+
+    /// Cells the job takes, with some for its growth.
+    pub(super) fn need(&self, live: &Live) -> u64 {
+        let share = self.pool() / (4 * u64::from(self.config.engine.lanes));
+        live.tokens.len() as u64 + (live.room() as u64).min(GROWTH).min(share)
+    }
+
+    /// Gives a waiting job a lane. Whether there was a sequence for it.
+    pub(super) fn start(&mut self, id: JobId, ops: &mut Vec<SeqOp>) -> bool {
+        let Some(next) = self.queue.get(id) else { return false };
+        let Some(seq) = prefix::place(&mut self.seqs, &self.config, id, &next.tokens, ops) else {
+            return false;
+        };
+        let Some(live) = self.queue.remove(id) else { return false };
+        let safety = self.safety(&live);
+        self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0, followed: None, safety });
+        true
     }
 
     fn pack(&mut self) -> Vec<Flying> {

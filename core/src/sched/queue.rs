@@ -49,6 +49,11 @@ impl Queue {
         keys.into_iter().take(count).map(|(_, id)| id).collect()
     }
 
+    /// The first `count` of a class, in their order.
+    pub(super) fn first(&self, class: Class, count: usize) -> Vec<JobId> {
+        self.classes[class as usize].values().take(count).map(|live| live.id).collect()
+    }
+
     pub(super) fn get(&self, id: JobId) -> Option<&Live> {
         let (class, order) = self.index.get(&id)?;
         self.classes[*class as usize].get(order)

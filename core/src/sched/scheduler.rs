@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     pub(super) config: Config,
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) queue: Queue,
     /// Jobs that run, in the order they got their lanes.
     pub(super) lanes: Vec<Lane>,
@@ -58,6 +58,18 @@ pub(super) struct Lane {
     pub(super) passed_over: u32,
     /// The jobs that wait for it to run what they share.
     pub(super) followed: Option<Followed>,
+    pub(super) safety: Safety,
+}
+
+/// Whether somebody more urgent may take a lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Safety {
+    /// At any time.
+    Never,
+    /// Not before it is where it was, and then some.
+    Returning,
+    /// Not before then.
+    Until(Instant),
 }
 
 /// What the jobs need that wait for a lane to run what they share. Found anew for each step.
@@ -181,9 +193,7 @@ impl Scheduler {
     /// [`Misuse::UnknownEffect`] if no such step is in flight, [`Misuse::WrongOutcome`] if the
     /// results are not those the step's rows want. Nothing has changed then.
     pub fn handle_outcome(&mut self, outcome: StepOutcome, now: Instant) -> Result<(), Misuse> {
-        self.take_outcome(outcome)?;
-        self.clock.advance(now);
-        Ok(())
+        self.take_outcome(outcome, now)
     }
 
     // Verbs.
@@ -272,7 +282,7 @@ impl Scheduler {
     /// A pass that holds nothing but long prompts of lower classes is not worth waiting for. One
     /// that decodes is as short as it gets.
     fn note_urgency(&mut self, class: Class) {
-        let free = self.lanes.len() < self.config.engine.lanes as usize;
+        let free = self.lanes.len() < self.config.engine.lanes as usize || self.can_preempt(class);
         let Some(flight) = self.flight.as_mut().filter(|_| free) else { return };
         let lower = flight.rows.iter().all(|row| !row.decoding && row.class > class);
         let tokens: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();

@@ -4,6 +4,7 @@ mod cases;
 mod faults;
 mod follow;
 mod many;
+mod preempt;
 mod prefixes;
 mod queue;
 mod random;
