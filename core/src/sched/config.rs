@@ -13,6 +13,8 @@ pub struct Config {
     pub engine: Engine,
     /// Jobs of one class that may wait; one more is refused as `overloaded`.
     pub queue_per_class: usize,
+    /// Lanes a class may have at once, by class as in [`Class::ALL`]; 0 counts as 1.
+    pub class_lanes: [u32; 3],
     /// A job that has waited this long counts as one class higher against those that come now.
     pub age_after: Duration,
     /// Longest pass wanted while lanes decode. Where decoding alone takes more than half of it,
@@ -26,12 +28,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults around an engine: 1024 waiting jobs a class, aging each 10 s, a 50 ms gap, heads
+    /// The defaults around an engine: 1024 waiting jobs a class, as many lanes for
+    /// each as there are, aging each 10 s, a 50 ms gap, heads
     /// of 1,000 tokens waited for, copies worth 128 tokens.
     pub const fn new(engine: Engine) -> Self {
         Self {
             engine,
             queue_per_class: 1024,
+            class_lanes: [u32::MAX; 3],
             age_after: Duration::from_secs(10),
             gap: Duration::from_millis(50),
             share_from: 1000,
@@ -54,6 +58,7 @@ impl Config {
         engine.seqs = engine.seqs.max(engine.lanes);
         engine.step_tokens = engine.step_tokens.max(engine.lanes);
         self.share_from = self.share_from.max(1);
+        self.class_lanes = self.class_lanes.map(|lanes| lanes.max(1));
         self
     }
 

@@ -9,7 +9,7 @@ use super::live::{Key, Live};
 use super::preempt::Kept;
 use super::prefix;
 use super::scheduler::{Flight, Flying, Lane, Scheduler};
-use super::{Cut, Event, JobId, Rows, SeqOp, Step, StepId, Want};
+use super::{Class, Cut, Event, JobId, Rows, SeqOp, Step, StepId, Want};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
@@ -62,7 +62,8 @@ impl Scheduler {
     }
 
     /// Gives free lanes to those next in the queue. One that does not fit holds back those behind
-    /// it, or a large job would wait for ever. One that waits for a running job to run what they
+    /// it, or a large job would wait for ever; one whose class has all lanes it may have does not.
+    /// One that waits for a running job to run what they
     /// share has its lane and its room kept free meanwhile.
     /// Returns whose lanes are kept.
     fn admit(&mut self, ops: &mut Vec<SeqOp>) -> Vec<Kept> {
@@ -70,7 +71,7 @@ impl Scheduler {
         let mut kept = Vec::new();
         let mut need: u64 = self.lanes.iter().map(|lane| self.need(&lane.live)).sum();
         let free = self.config.engine.lanes as usize - self.lanes.len();
-        for id in self.queue.next(free) {
+        for id in self.queue.next(free, Class::ALL.map(|class| self.open(class))) {
             let Some(next) = self.queue.get(id) else { break };
             let (class, cells) = (next.class, self.need(next));
             need += cells;
@@ -85,6 +86,11 @@ impl Scheduler {
             }
         }
         kept
+    }
+
+    /// Lanes the class may have more, if there are any.
+    pub(super) fn open(&self, class: Class) -> usize {
+        (self.config.class_lanes[class as usize] as usize).saturating_sub(self.running(class))
     }
 
     /// Cells the job takes, with some for its growth.

@@ -30,7 +30,8 @@ impl Scheduler {
             if !self.can_preempt(class) && !kept.iter().any(|kept| kept.class > class) {
                 continue;
             }
-            for id in self.queue.first(class, self.config.engine.lanes as usize) {
+            let same = kept.iter().filter(|kept| kept.class == class).count();
+            for id in self.queue.first(class, self.open(class)) {
                 if kept.iter().any(|kept| kept.id == id) {
                     continue;
                 }
@@ -40,7 +41,8 @@ impl Scheduler {
                     continue;
                 }
                 let cells = self.need(next);
-                if !self.make_way(class, cells, &mut kept) || !self.start(id, ops) {
+                let open = self.open(class) > same;
+                if !open || !self.make_way(class, cells, &mut kept) || !self.start(id, ops) {
                     break;
                 }
             }
@@ -55,7 +57,7 @@ impl Scheduler {
     /// How safe the lane is that the job gets now.
     pub(super) fn safety(&self, live: &Live) -> Safety {
         let mut urgent = Class::ALL.into_iter().take_while(|&class| class < live.class);
-        let passed = urgent.any(|class| self.queue.len(class) > 0);
+        let passed = urgent.any(|class| self.queue.len(class) > 0 && self.open(class) > 0);
         if passed || live.displaced.is_some() { Safety::Returning } else { Safety::Never }
     }
 

@@ -41,9 +41,10 @@ impl Queue {
         self.classes.iter().filter_map(|class| class.values().next()).min_by_key(|live| live.key)
     }
 
-    /// The next `count`, in their order.
-    pub(super) fn next(&self, count: usize) -> Vec<JobId> {
-        let first = self.classes.iter().flat_map(|class| class.values().take(count));
+    /// The next `count`, in their order, with at most so many of each class.
+    pub(super) fn next(&self, count: usize, most: [usize; 3]) -> Vec<JobId> {
+        let classes = self.classes.iter().zip(most);
+        let first = classes.flat_map(|(class, most)| class.values().take(most.min(count)));
         let mut keys: Vec<_> = first.map(|live| (live.key, live.id)).collect();
         keys.sort_unstable();
         keys.into_iter().take(count).map(|(_, id)| id).collect()

@@ -283,7 +283,8 @@ impl Scheduler {
     /// that decodes is as short as it gets.
     fn note_urgency(&mut self, class: Class) {
         let free = self.lanes.len() < self.config.engine.lanes as usize || self.can_preempt(class);
-        let Some(flight) = self.flight.as_mut().filter(|_| free) else { return };
+        let can_start = free && self.open(class) > 0;
+        let Some(flight) = self.flight.as_mut().filter(|_| can_start) else { return };
         let lower = flight.rows.iter().all(|row| !row.decoding && row.class > class);
         let tokens: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();
         if lower && tokens > self.budget.prompt_tokens(0) {

@@ -77,3 +77,29 @@ fn a_job_that_does_not_fit_yet_holds_back_those_behind_it() {
     assert!(first(1) <= first(2), "passed by one behind it");
     assert_eq!(world.entry(JobId(1)).ran, 84, "run once");
 }
+
+/// A class at its cap waits without holding anybody back, and takes no lane from others.
+#[test]
+fn a_class_has_as_many_lanes_as_it_may_have() {
+    use Class::{Agent, Background, Interactive};
+    let engine = Engine { lanes: 4, seqs: 8, ..ENGINE };
+    let mut world = World::new(Config { class_lanes: [2, 3, 0], ..Config::new(engine) });
+    for (class, ids) in [(Background, 0..3), (Agent, 3..8), (Interactive, 8..12)] {
+        for id in ids {
+            world.submit(of_class(class, job(id, &prompt(id as u32, 5, 20), 20))).expect("room");
+        }
+        world.tick();
+    }
+    let running =
+        |world: &World| [Interactive, Agent, Background].map(|class| world.scheduler.running(class));
+    assert_eq!(running(&world), [2, 2, 0]);
+    world.run();
+    let mut world = World::new(Config { class_lanes: [2, 3, 0], ..Config::new(engine) });
+    for id in 0..8 {
+        let class = if id < 4 { Background } else { Agent };
+        world.submit(of_class(class, job(id, &prompt(id as u32, 5, 20), 20))).expect("room");
+    }
+    world.tick();
+    assert_eq!(running(&world), [0, 3, 1]);
+    world.run();
+}

@@ -13,7 +13,8 @@ use reference::{Course, bill};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use superfluid_core::sched::{
-    Config, Event, Finish, Job, JobId, RowResult, Scheduler, Step, StepFault, StepOutcome, Token, Usage, Want,
+    Class, Config, Event, Finish, Job, JobId, RowResult, Scheduler, Step, StepFault, StepOutcome, Token,
+    Usage, Want,
 };
 use superfluid_core::{Duration, Instant, Refusal};
 
@@ -51,6 +52,7 @@ pub(crate) struct World {
     pub(crate) book: BTreeMap<JobId, Vec<Entry>>,
     /// Whether the world broke something, so that jobs may fail.
     pub(crate) faulty: bool,
+    class_lanes: [u32; 3],
 }
 
 impl World {
@@ -66,6 +68,7 @@ impl World {
             log: String::new(),
             book: BTreeMap::new(),
             faulty: false,
+            class_lanes: config.class_lanes,
         }
     }
 
@@ -180,6 +183,12 @@ impl World {
         assert!(self.scheduler.poll_timeout().is_none());
         assert_eq!(self.scheduler.cells_used() as usize, self.engine.held(), "cells");
         self.scheduler.check_invariants().expect("invariants");
+        for (class, most) in Class::ALL.into_iter().zip(self.class_lanes) {
+            assert!(
+                self.scheduler.running(class) <= most.max(1) as usize,
+                "{class:?} has more than {most} lanes"
+            );
+        }
         assert_eq!(self.step.is_none(), self.scheduler.is_idle(), "work is left, but no step is planned");
     }
 

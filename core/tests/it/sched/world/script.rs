@@ -50,6 +50,7 @@ fn set_up(bytes: &mut Bytes<'_>) -> World {
         queue_per_class: 1 + bytes.below(12) as usize,
         age_after: Duration::from_micros(u64::from(bytes.next()) * 4),
         gap: Duration::from_micros(u64::from(bytes.next())),
+        class_lanes: [bytes.below(6), bytes.below(6), bytes.below(6)],
         share_from: 1 + bytes.below(12),
         copy_cost: bytes.below(6),
     });
