@@ -4,9 +4,10 @@ use crate::install::{self, Reporter};
 use crate::{Home, lookup, net, probe};
 use std::time::SystemTime;
 use superfluid_core::Refusal;
-use superfluid_core::install::machine::{Finished, Machine, Settings};
+use superfluid_core::install::machine::{Finished, Machine, Purpose, Settings};
 use superfluid_core::install::plan::{plan, wants_listing};
-use superfluid_core::install::{InstallName, Planning, Recipe, Request};
+use superfluid_core::install::renew::{self, Update};
+use superfluid_core::install::{InstallName, Planning, Recipe, Request, Source};
 use superfluid_core::runtime::{RuntimeId, resolve};
 
 /// A release listing is a few hundred kilobytes.
@@ -20,13 +21,38 @@ pub fn plans(request: &Request) -> Result<Planning, Refusal> {
         let listing = net::fetch_text(&recipe.listing_url(version)?, LISTING_MAX)?;
         recipe = recipe.with_listing(version, &listing)?;
     }
-    plan(request, &probe::facts(), &recipe)
+    let mut planning = plan(request, &probe::facts(), &recipe)?;
+    // What is written into the manifest must mean the same from another folder.
+    for asset in planning.plans.iter_mut().flat_map(|plan| &mut plan.assets) {
+        if let Source::File { path } = &mut asset.source {
+            let whole = std::path::absolute(&*path).map_err(|error| {
+                Refusal::new("io", format!("the path {path} cannot be made absolute: {error}"))
+            })?;
+            *path = whole.to_string_lossy().into_owned();
+        }
+    }
+    Ok(planning)
+}
+
+/// What `runtime update` comes to here. Fetches nothing, writes nothing.
+pub fn update(recipe: &Recipe, home: &Home) -> Result<Update, Refusal> {
+    present(recipe.runtime, home)?;
+    let listing = install::look(recipe.runtime, &home.runtime(recipe.runtime))?;
+    renew::update(&listing, &probe::facts(), recipe)
+}
+
+/// What `runtime repair` comes to here. Fetches nothing, writes nothing.
+pub fn repair(recipe: &Recipe, name: Option<&InstallName>, home: &Home) -> Result<Planning, Refusal> {
+    present(recipe.runtime, home)?;
+    let listing = install::look(recipe.runtime, &home.runtime(recipe.runtime))?;
+    renew::repair(name, &listing, &probe::facts(), recipe)
 }
 
 /// Installs the first of the plans that stands.
 pub fn install(
     runtime: RuntimeId,
     planning: Planning,
+    purpose: Purpose,
     home: &Home,
     reporter: &mut dyn Reporter,
 ) -> Result<Finished, Refusal> {
@@ -35,7 +61,7 @@ pub fn install(
         adapter: resolve::adapter(runtime, &lookup::resolve_facts(runtime, &[], home)?),
         superfluid: env!("CARGO_PKG_VERSION").into(),
         installed_at: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_secs()),
-        again: false,
+        purpose,
     };
     drive(Machine::install(planning.plans, settings)?, runtime, home, reporter)
 }

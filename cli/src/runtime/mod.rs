@@ -3,6 +3,7 @@
 mod decision;
 mod dry_run;
 mod progress;
+mod renew;
 mod state;
 
 pub(crate) use progress::Progress;
@@ -11,7 +12,7 @@ use crate::print;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 use superfluid_core::Refusal;
-use superfluid_core::install::machine::Finished;
+use superfluid_core::install::machine::{Finished, Purpose};
 use superfluid_core::install::{InstallName, Request};
 use superfluid_core::runtime::RuntimeId;
 use superfluid_io_blocking::{Home, request};
@@ -37,6 +38,10 @@ pub(crate) struct RuntimesArgs {
 pub(crate) enum RuntimeCommand {
     /// Plan, fetch, verify and place an install
     Install(InstallArgs),
+    /// Install the newest tested build beside the default install, and make it the default
+    Update(renew::UpdateArgs),
+    /// Install the same version and backend again
+    Repair(renew::RepairArgs),
     /// Pin the default install, or return to ranking
     Use(UseArgs),
     /// Remove one install of a runtime, or all of them
@@ -110,6 +115,8 @@ pub(crate) fn show(args: &RuntimesArgs) -> ExitCode {
 pub(crate) fn run(command: RuntimeCommand) -> ExitCode {
     let done = match command {
         RuntimeCommand::Install(args) => install(args),
+        RuntimeCommand::Update(args) => renew::update(&args),
+        RuntimeCommand::Repair(args) => renew::repair(&args),
         RuntimeCommand::Use(args) => select(args),
         RuntimeCommand::Remove(args) => remove(args),
     };
@@ -127,7 +134,7 @@ fn install(args: InstallArgs) -> Result<String, Refusal> {
     if dry_run {
         return Ok(if json { to_json(&planning) } else { dry_run::text(runtime, &planning) });
     }
-    let finished = request::install(runtime, planning, &home, &mut Progress::new())?;
+    let finished = request::install(runtime, planning, Purpose::Install, &home, &mut Progress::new())?;
     if json {
         return Ok(to_json(&finished));
     }

@@ -7,6 +7,7 @@ use crate::runtime::{LINKED, Progress};
 use std::ffi::OsString;
 use superfluid_core::Refusal;
 use superfluid_core::install::Request;
+use superfluid_core::install::machine::Purpose;
 use superfluid_core::runtime::env::is_credential;
 use superfluid_core::runtime::{
     Model, Pick, Place, Resolution, Resolved, RuntimeId, Selectors, format::hub_id, pick, resolve,
@@ -83,7 +84,7 @@ pub(super) fn worker(args: &ServeArgs, choice: Choice) -> Result<Prepared, Refus
             for warning in &planning.warnings {
                 print::note(&format!("warning: {warning}"));
             }
-            request::install(runtime, planning, &home, &mut Progress::new())?;
+            request::install(runtime, planning, Purpose::Install, &home, &mut Progress::new())?;
             match find()? {
                 Resolution::Found(found) => found,
                 Resolution::NotInstalled { refusal, .. } => return Err(refusal),

@@ -1,4 +1,6 @@
 //! Tests of the shipped command.
 
+mod command;
+mod renew;
 mod runtimes;
 mod serve;

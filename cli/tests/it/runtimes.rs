@@ -1,33 +1,6 @@
 //! `superfluid runtimes` and `superfluid runtime …` as a user runs them.
 
-use std::path::Path;
-use std::process::Command;
-use tempfile::TempDir;
-
-/// What a run of the command did.
-struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-fn superfluid(home: &Path, args: &[&str]) -> Ran {
-    let output = Command::new(env!("CARGO_BIN_EXE_superfluid"))
-        .args(args)
-        .env("SUPERFLUID_HOME", home)
-        .env_remove("SUPERFLUID_WORKER_LLAMACPP")
-        .env_remove("SUPERFLUID_LLAMA_LIB")
-        .output()
-        .expect("it runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-}
-
-fn home() -> (TempDir, std::path::PathBuf) {
-    let temp = tempfile::tempdir().expect("a folder");
-    let home = temp.path().join("home");
-    (temp, home)
-}
+use crate::command::{home, superfluid};
 
 #[test]
 fn case_b11_a_dry_run_prints_the_plan_alone_and_writes_nothing() {

@@ -38,6 +38,9 @@ pub struct ManifestSource {
     pub name: String,
     /// Its address or path.
     pub from: String,
+    /// Bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
     /// What its bytes hashed to, lower-case hex.
     pub sha256: String,
     /// Whose word the digest was before the fetch; `None` for a local file nobody vouched for.
@@ -57,15 +60,16 @@ pub struct ManifestFile {
 }
 
 impl Manifest {
-    /// The manifest of a carried-out plan. `digests` are those of the plan's assets as fetched, in
-    /// its order; `installed_at` is in seconds since 1970.
-    pub fn of(plan: &Plan, digests: &[String], superfluid: &str, installed_at: u64) -> Self {
-        let sources = plan.assets.iter().zip(digests).map(|(asset, sha256)| ManifestSource {
+    /// The manifest of a carried-out plan. `fetched` are the sizes and digests of the plan's assets as
+    /// they came, in its order; `installed_at` is in seconds since 1970.
+    pub fn of(plan: &Plan, fetched: &[(u64, String)], superfluid: &str, installed_at: u64) -> Self {
+        let sources = plan.assets.iter().zip(fetched).map(|(asset, (size, sha256))| ManifestSource {
             name: asset.name.clone(),
             from: match &asset.source {
                 Source::Url { url } => url.clone(),
                 Source::File { path } => path.clone(),
             },
+            size: Some(*size),
             sha256: sha256.clone(),
             trust: asset.trust,
         });

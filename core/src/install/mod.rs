@@ -14,6 +14,7 @@ pub mod plan;
 mod planned;
 pub mod rank;
 pub mod recipe;
+pub mod renew;
 
 pub use manifest::{Manifest, ManifestFile, ManifestSource};
 pub use name::InstallName;

@@ -70,7 +70,7 @@ impl World {
 }
 
 pub(crate) fn settings() -> Settings {
-    Settings { nonce: install::nonce(), adapter: None, superfluid: "0".into(), installed_at: 0, again: false }
+    Settings { nonce: install::nonce(), superfluid: "0".into(), ..Settings::default() }
 }
 
 pub(crate) fn name(text: &str) -> InstallName {

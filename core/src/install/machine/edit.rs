@@ -146,7 +146,7 @@ pub(super) fn set_current(default: &InstallName, listing: &Listing) -> Next {
 }
 
 /// The pin as it was.
-fn unset_pin(listing: &Listing) -> Action {
+pub(super) fn unset_pin(listing: &Listing) -> Action {
     let path = String::from(layout::PINNED);
     match &listing.pinned {
         Some(text) => Action::SetFile { path, text: text.clone() },
@@ -154,7 +154,7 @@ fn unset_pin(listing: &Listing) -> Action {
     }
 }
 
-fn no_such(name: &InstallName, listing: &Listing) -> Refusal {
+pub(in crate::install) fn no_such(name: &InstallName, listing: &Listing) -> Refusal {
     let whole = installed(listing).into_iter().filter(|install| install.manifest.is_some());
     let there: Vec<String> = whole.map(|install| install.name.to_string()).collect();
     let broken = listing.entries.iter().any(|entry| entry.name == name.as_str());

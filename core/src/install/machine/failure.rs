@@ -58,6 +58,11 @@ pub(super) fn lock(fault: &Fault) -> Refusal {
 /// A fetch failed: which file of which release, and from where.
 pub(super) fn fetch(plan: &Plan, name: &str, source: &Source, fault: &Fault) -> Refusal {
     let mut refusal = explain(fault);
+    if let Source::File { path } = source
+        && fault.kind == FaultKind::TooLarge
+    {
+        refusal.message = format!("{path} is not the archive that was planned: {}", fault.message);
+    }
     if let Source::Url { url } = source {
         refusal.message = format!(
             "cannot fetch {name} of {} {} ({}) from {url}: {}",
@@ -78,7 +83,7 @@ pub(super) fn digest(name: &str, expected: &str, got: &str) -> Refusal {
         format!("{name} has another SHA-256 than expected: expected {expected}, got {got}"),
     )
     .hint("nothing was unpacked; the archive was changed or cut short on its way, so fetch it again")
-    .hint("if it is another archive on purpose, give its own digest with --sha256")
+    .hint("if it is another archive on purpose, install it with --from and its own digest in --sha256")
 }
 
 /// An asset's size is not the expected one.

@@ -28,8 +28,20 @@ pub struct Settings {
     pub superfluid: String,
     /// Seconds since 1970, for the manifest.
     pub installed_at: u64,
-    /// Install again even where the same install is there.
-    pub again: bool,
+    /// What the install is for.
+    pub purpose: Purpose,
+}
+
+/// What an install is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// An install beside the others; nothing is done where the same one is there.
+    #[default]
+    Install,
+    /// A newer one that becomes the default. A pin moves to it.
+    Update,
+    /// The same install again, even where it is there and whole.
+    Repair,
 }
 
 /// The step whose answer is awaited.
@@ -50,6 +62,7 @@ enum Step {
     Aside,
     Place,
     Names,
+    Pin,
     Default,
     DefaultNames,
 }
@@ -166,7 +179,7 @@ impl Install {
                     self.step = Step::Manifest;
                     let manifest = Manifest::of(
                         self.plan(),
-                        &self.digests,
+                        &self.fetched(),
                         &self.settings.superfluid,
                         self.settings.installed_at,
                     );
@@ -201,10 +214,11 @@ impl Install {
                 self.finished.installed = Some(self.plan().name.clone());
                 Ok(self.point(listing))
             }
-            (Step::Default, _) => {
-                self.step = Step::DefaultNames;
-                Ok(Next::Act(Action::SyncNames, None))
-            }
+            (Step::Pin, _) => Ok(match self.lead(listing) {
+                Some(next) => next,
+                None => self.sync_default(),
+            }),
+            (Step::Default, _) => Ok(self.sync_default()),
             (Step::DefaultNames, _) => Ok(self.commit()),
             (Step::Fetch(_) | Step::Survey(_) | Step::Check, _) => {
                 Err(Refusal::new("io", "an effect was answered with another's outcome"))
@@ -234,7 +248,7 @@ impl Install {
 
     /// Whether the very install that is planned is there, whole and from the same archives.
     fn is_there(&self, listing: &Listing) -> bool {
-        if self.settings.again {
+        if self.settings.purpose == Purpose::Repair {
             return false;
         }
         let there = installed(listing).into_iter().find(|install| install.name == self.plan().name);
@@ -367,21 +381,36 @@ impl Install {
 
     fn point(&mut self, listing: &Listing) -> Next {
         let mut installs = installed(listing);
-        let name = &self.plan().name;
-        installs.retain(|install| install.name != *name);
-        let manifest = Manifest::of(self.plan(), &self.digests, "", 0);
+        let name = self.plan().name.clone();
+        installs.retain(|install| install.name != name);
+        let manifest = Manifest::of(self.plan(), &[], "", 0);
         installs.push(Installed { name: name.clone(), manifest: Some(manifest) });
         let pinned = listing.pinned.as_deref().and_then(layout::named);
         let default = default_of(&installs, pinned.as_ref());
-        self.finished.pinned = default.is_some() && default == pinned;
-        self.finished.current.clone_from(&default);
-        match default {
-            Some(default) if listing.current.as_deref() != Some(default.as_str()) => {
-                self.step = Step::Default;
-                super::edit::set_current(&default, listing)
-            }
-            _ => self.commit(),
+        if self.settings.purpose == Purpose::Update && default.as_ref() != Some(&name) {
+            self.finished.pinned = true;
+            let action = Action::SetFile { path: layout::PINNED.into(), text: format!("{name}\n") };
+            self.finished.current = Some(name);
+            self.step = Step::Pin;
+            return Next::Act(action, Some(super::edit::unset_pin(listing)));
         }
+        self.finished.pinned = default.is_some() && default == pinned;
+        self.finished.current = default;
+        self.lead(listing).unwrap_or_else(|| self.commit())
+    }
+
+    /// The default link, where it does not lead to the default yet.
+    fn lead(&mut self, listing: &Listing) -> Option<Next> {
+        let default = self.finished.current.as_ref();
+        let default = default.filter(|default| listing.current.as_deref() != Some(default.as_str()))?;
+        let next = super::edit::set_current(default, listing);
+        self.step = Step::Default;
+        Some(next)
+    }
+
+    const fn sync_default(&mut self) -> Next {
+        self.step = Step::DefaultNames;
+        Next::Act(Action::SyncNames, None)
     }
 
     fn commit(&mut self) -> Next {
@@ -393,6 +422,11 @@ impl Install {
             tidy.push(Action::Remove { path: self.stage() });
         }
         Next::Commit(tidy, core::mem::take(&mut self.finished))
+    }
+
+    /// Each asset's size and digest as they came.
+    fn fetched(&self) -> Vec<(u64, String)> {
+        self.sizes.iter().copied().zip(self.digests.iter().cloned()).collect()
     }
 
     fn plan(&self) -> &Plan {

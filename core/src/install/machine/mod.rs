@@ -19,9 +19,10 @@ mod install;
 mod names;
 mod verdict;
 
+pub(super) use edit::no_such as no_such_install;
 pub use effect::{Action, Effect, Entry, EntryKind, Fault, FaultKind, Listing, Outcome, Run};
 pub use event::{Event, Finished};
-pub use install::Settings;
+pub use install::{Purpose, Settings};
 pub use verdict::{Verdict, judge_check};
 
 use super::{InstallName, Plan, layout};

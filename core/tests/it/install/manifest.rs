@@ -8,7 +8,7 @@ use superfluid_core::install::{Manifest, plan};
 fn row_c2_a_manifest_says_what_an_install_is() {
     let plan = plan::plan(&request(), &linux(&[]), &recipe()).unwrap().plans.remove(0);
     let digest = plan.assets[0].sha256.clone().unwrap();
-    let manifest = Manifest::of(&plan, std::slice::from_ref(&digest), "0.1.0", 1_790_000_000);
+    let manifest = Manifest::of(&plan, &[(1_234, digest)], "0.1.0", 1_790_000_000);
     let json = manifest.to_json();
     insta::assert_snapshot!(json, @r#"
     {
@@ -18,6 +18,7 @@ fn row_c2_a_manifest_says_what_an_install_is() {
         {
           "name": "llama-b11284-bin-ubuntu-x64.tar.gz",
           "from": "https://github.com/ggml-org/llama.cpp/releases/download/b11284/llama-b11284-bin-ubuntu-x64.tar.gz",
+          "size": 1234,
           "sha256": "f53f2534e7ac8df1ef056117d215f1581feb6c426310d6423efac9adcdd5c2c8",
           "trust": "recipe"
         }

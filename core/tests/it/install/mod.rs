@@ -6,3 +6,4 @@ mod names;
 mod plan;
 mod rank;
 mod recipe;
+mod renew;

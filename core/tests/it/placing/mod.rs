@@ -5,9 +5,10 @@ mod arrange;
 mod cut;
 mod disk;
 mod machine;
+mod renew;
 mod verdict;
 
-use superfluid_core::install::machine::Settings;
+use superfluid_core::install::machine::{Purpose, Settings};
 use superfluid_core::install::{InstallName, Plan, PlannedAsset, Source, Trust};
 
 /// A plan of one local archive with the digest the model file system gives it.
@@ -38,6 +39,6 @@ pub(crate) fn settings(nonce: &str) -> Settings {
         adapter: Some("/usr/bin/superfluid-worker-llamacpp".into()),
         superfluid: "0.1.0".into(),
         installed_at: 1_700_000_000,
-        again: false,
+        purpose: Purpose::Install,
     }
 }
