@@ -2,6 +2,7 @@
 
 use crate::archive::{self, Trouble};
 use crate::files::{self, Dir, fault};
+use crate::inventory::{self, hex};
 use crate::net::{self, Patience};
 use crate::process::{self, Ended};
 use rustix::io::Errno;
@@ -155,6 +156,9 @@ impl Installer {
             Action::Check { worker, limit_ms } => {
                 Ok(Outcome::Ran(check(&self.at(worker), Duration::from_millis(*limit_ms))))
             }
+            Action::Inventory { path } => inventory::take(&self.at(path))
+                .map(|files| Outcome::Inventory { files })
+                .map_err(|error| fault(&format!("cannot read {}", self.at(path).display()), &error)),
             Action::Write { path, text } => done(write_new(&self.at(path), text), "write", path),
             Action::SyncTree { path } => done(files::sync_tree(&self.at(path)), "bring to the disk", path),
             Action::SyncNames => done(files::sync_names(&self.dir), "bring to the disk", "."),
@@ -285,8 +289,7 @@ impl Installer {
             hash.update(&buffer[..count]);
             progress(bytes);
         }
-        let sha256 = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Outcome::Fetched { bytes, sha256 })
+        Ok(Outcome::Fetched { bytes, sha256: hex(hash) })
     }
 
     fn copy_program(&self, from: &Path, to: &str) -> Result<Outcome, Fault> {
@@ -311,7 +314,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Longest manifest that is read.
-const MANIFEST_MAX: u64 = 4 << 20;
+const MANIFEST_MAX: u64 = 16 << 20;
 
 fn list(runtime: RuntimeId, dir: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();

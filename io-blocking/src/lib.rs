@@ -7,11 +7,13 @@ mod archive;
 mod files;
 pub mod home;
 pub mod install;
+mod inventory;
 pub mod lookup;
 mod net;
 pub mod probe;
 mod process;
 pub mod request;
+pub mod verify;
 
 pub use home::Home;
 pub use net::fetch_text;

@@ -5,6 +5,7 @@ mod dry_run;
 mod progress;
 mod renew;
 mod state;
+mod verify;
 
 pub(crate) use progress::Progress;
 
@@ -42,6 +43,8 @@ pub(crate) enum RuntimeCommand {
     Update(renew::UpdateArgs),
     /// Install the same version and backend again
     Repair(renew::RepairArgs),
+    /// Say what changed on disk since an install was placed
+    Verify(verify::VerifyArgs),
     /// Pin the default install, or return to ranking
     Use(UseArgs),
     /// Remove one install of a runtime, or all of them
@@ -117,6 +120,7 @@ pub(crate) fn run(command: RuntimeCommand) -> ExitCode {
         RuntimeCommand::Install(args) => install(args),
         RuntimeCommand::Update(args) => renew::update(&args),
         RuntimeCommand::Repair(args) => renew::repair(&args),
+        RuntimeCommand::Verify(args) => return verify::run(&args),
         RuntimeCommand::Use(args) => select(args),
         RuntimeCommand::Remove(args) => remove(args),
     };

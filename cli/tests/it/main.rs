@@ -4,3 +4,4 @@ mod command;
 mod renew;
 mod runtimes;
 mod serve;
+mod verify;

@@ -32,7 +32,7 @@ fn row_b5_a_repair_needs_neither_flags_nor_the_folder_it_was_installed_from() {
     pack(temp.path(), "own.tar.gz", "second");
     let ran = superfluid(&home, &["runtime", "repair", "llamacpp", "b1-cpu"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
-    assert!(ran.stderr.contains("own.tar.gz is not the archive that was planned"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("own.tar.gz") && ran.stderr.contains("expected"), "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(&library).expect("it stays"), "first");
 }
 

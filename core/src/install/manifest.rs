@@ -1,6 +1,6 @@
 //! An install's own account of itself, `runtime.json`.
 
-use super::{Plan, Source, Trust};
+use super::{ManifestFile, Plan, Source, Trust};
 use crate::refusal::Refusal;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -23,7 +23,7 @@ pub struct Manifest {
     /// When, in seconds since 1970.
     #[serde(default)]
     pub installed_at: u64,
-    /// Its files, relative to the install.
+    /// Its files and links as they were placed, this one apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ManifestFile>,
     /// What this build does not know.
@@ -46,17 +46,6 @@ pub struct ManifestSource {
     /// Whose word the digest was before the fetch; `None` for a local file nobody vouched for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-}
-
-/// One file of an install.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestFile {
-    /// Path relative to the install.
-    pub path: String,
-    /// Bytes.
-    pub size: u64,
-    /// Lower-case hex.
-    pub sha256: String,
 }
 
 impl Manifest {

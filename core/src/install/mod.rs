@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod check;
+pub mod inventory;
 pub mod layout;
 pub mod machine;
 mod manifest;
@@ -16,7 +17,8 @@ pub mod rank;
 pub mod recipe;
 pub mod renew;
 
-pub use manifest::{Manifest, ManifestFile, ManifestSource};
+pub use inventory::ManifestFile;
+pub use manifest::{Manifest, ManifestSource};
 pub use name::InstallName;
 pub use plan::{Candidate, Planning, Request};
 pub use planned::{Plan, PlannedAsset, Source, Trust};

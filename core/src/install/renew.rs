@@ -1,4 +1,4 @@
-//! `runtime update` and `runtime repair`: what to fetch, read off what is installed.
+//! `runtime update`, `repair` and `verify`: what they are about, read off what is installed.
 
 use super::check::{self, Sha256, staged_name};
 use super::machine::{EntryKind, Listing, installed, no_such_install};
@@ -80,6 +80,39 @@ pub fn repair(
         Some(manifest) if !manifest.sources.is_empty() => again(runtime, &name, &manifest, recipe, &path),
         _ => from_name(&name, facts, recipe),
     }
+}
+
+/// An install to verify, with its manifest or why there is none.
+pub type Recorded = (InstallName, Result<Manifest, Refusal>);
+
+/// Each install to verify, best first.
+pub fn manifests(
+    runtime: RuntimeId,
+    name: Option<&InstallName>,
+    listing: &Listing,
+) -> Result<Vec<Recorded>, Refusal> {
+    if let Some(name) = name.filter(|name| !is_dir(listing, name)) {
+        return Err(no_such_install(name, listing));
+    }
+    let dirs = listing.entries.iter().filter(|entry| entry.kind == EntryKind::Dir);
+    let mut found: Vec<Recorded> = dirs
+        .filter_map(|entry| Some((InstallName::new(&entry.name).ok()?, entry.manifest.as_deref())))
+        .filter(|(install, _)| name.is_none_or(|name| name == install))
+        .map(|(install, text)| {
+            let path = layout::manifest(runtime, &install);
+            let manifest = match text {
+                Some(text) => Manifest::parse(text, &path),
+                None => Err(Refusal::new("bad_manifest", format!("{path} cannot be read"))),
+            };
+            (install, manifest)
+        })
+        .collect();
+    if found.is_empty() {
+        return Err(Refusal::new("not_installed", format!("the {runtime} runtime has no installs"))
+            .hint(format!("superfluid runtime install {runtime}")));
+    }
+    found.sort_by(|(a, _), (b, _)| rank::compare(a, b));
+    Ok(found)
 }
 
 /// The install that serves when none is named, with its manifest: the one `current` names, else

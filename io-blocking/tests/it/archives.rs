@@ -141,6 +141,6 @@ fn case_a11_what_expands_without_end_is_stopped_before_a_byte_is_written() {
     let large = [base(), pax("comment", &vec![b'a'; 1 << 20]), file("sf/lib/p", b"p", 0o644)];
     assert!(world.refused(&tgz(&large)).contains("extension header"));
     // A claimed length is believed no further than the bytes that are there.
-    let claims = [base(), header(b"sf/lib/c", 0o7777_777_777, b'0', b"", 0o644)].concat();
+    let claims = [base(), header(b"sf/lib/c", 0o7_777_777_777, b'0', b"", 0o644)].concat();
     assert!(world.refused(&gzip(&claims)).contains("ends"));
 }

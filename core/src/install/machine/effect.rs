@@ -2,6 +2,7 @@
 
 use crate::install::Source;
 use crate::install::archive::{Arrangement, Limits, Member, Placement};
+use crate::install::inventory::Found;
 use crate::machine::EffectId;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -99,6 +100,11 @@ pub enum Action {
         worker: String,
         /// Longest run, in milliseconds; then it is killed.
         limit_ms: u64,
+    },
+    /// Hash every file below `path`, following no link: `Inventory`.
+    Inventory {
+        /// A directory.
+        path: String,
     },
     /// Write a new text file, 0644.
     Write {
@@ -289,6 +295,11 @@ pub enum Outcome {
     },
     /// What came of the run.
     Ran(Run),
+    /// What lies below the directory.
+    Inventory {
+        /// Its files and links.
+        files: Vec<Found>,
+    },
     /// It was not done.
     Failed(Fault),
 }

@@ -3,7 +3,7 @@
 use super::effect::{Action, Fault, Listing, Outcome};
 use super::{Event, Finished, Next, Verdict, default_of, failure, installed, judge_check, names};
 use crate::install::archive::{Arrangement, Judged, Limits, Shape, arrange, judge};
-use crate::install::{Installed, Manifest, Plan, PlannedAsset, Source, layout};
+use crate::install::{Installed, Manifest, Plan, PlannedAsset, Source, inventory, layout};
 use crate::refusal::Refusal;
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -57,6 +57,7 @@ enum Step {
     Links,
     Adapter,
     Check,
+    Inventory,
     Manifest,
     Sync,
     Aside,
@@ -176,19 +177,24 @@ impl Install {
             (Step::Check, Some(Outcome::Ran(run))) => match judge_check(&run, self.plan()) {
                 Verdict::Stands(report) => {
                     self.finished.report = Some(report);
-                    self.step = Step::Manifest;
-                    let manifest = Manifest::of(
-                        self.plan(),
-                        &self.fetched(),
-                        &self.settings.superfluid,
-                        self.settings.installed_at,
-                    );
-                    let path = format!("{}/{}", self.tree(), layout::MANIFEST);
-                    Ok(undoable(Action::Write { path, text: manifest.to_json() }))
+                    self.step = Step::Inventory;
+                    Ok(Next::Act(Action::Inventory { path: self.tree() }, None))
                 }
                 Verdict::Broken(refusal) => Err(refusal),
                 Verdict::NoDevice(reason) => self.no_device(reason, events),
             },
+            (Step::Inventory, Some(Outcome::Inventory { files })) => {
+                self.step = Step::Manifest;
+                let mut manifest = Manifest::of(
+                    self.plan(),
+                    &self.fetched(),
+                    &self.settings.superfluid,
+                    self.settings.installed_at,
+                );
+                manifest.files = inventory::record(files)?;
+                let path = format!("{}/{}", self.tree(), layout::MANIFEST);
+                Ok(undoable(Action::Write { path, text: manifest.to_json() }))
+            }
             (Step::Manifest, _) => {
                 self.step = Step::Sync;
                 Ok(Next::Act(Action::SyncTree { path: self.tree() }, None))
@@ -220,7 +226,7 @@ impl Install {
             }),
             (Step::Default, _) => Ok(self.sync_default()),
             (Step::DefaultNames, _) => Ok(self.commit()),
-            (Step::Fetch(_) | Step::Survey(_) | Step::Check, _) => {
+            (Step::Fetch(_) | Step::Survey(_) | Step::Check | Step::Inventory, _) => {
                 Err(Refusal::new("io", "an effect was answered with another's outcome"))
             }
         }

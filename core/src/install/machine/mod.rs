@@ -390,13 +390,15 @@ fn fits(action: &Action, outcome: &Outcome) -> bool {
         | (Action::Fetch { .. }, Outcome::Fetched { .. })
         | (Action::Survey { .. }, Outcome::Members { .. })
         | (Action::Check { .. }, Outcome::Ran(_))
+        | (Action::Inventory { .. }, Outcome::Inventory { .. })
         | (_, Outcome::Failed(_)) => true,
         (
             Action::Lock { .. }
             | Action::List
             | Action::Fetch { .. }
             | Action::Survey { .. }
-            | Action::Check { .. },
+            | Action::Check { .. }
+            | Action::Inventory { .. },
             _,
         ) => false,
         (_, outcome) => *outcome == Outcome::Done,

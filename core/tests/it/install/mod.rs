@@ -1,6 +1,7 @@
 //! Planning, ranking, names and manifests.
 
 mod from;
+mod inventory;
 mod manifest;
 mod names;
 mod plan;

@@ -5,6 +5,7 @@ use superfluid_core::Instant;
 use superfluid_core::Refusal;
 use superfluid_core::install::Source;
 use superfluid_core::install::archive::{Kind, Member};
+use superfluid_core::install::inventory::{Content, Found};
 use superfluid_core::install::machine::{
     Action, Effect, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome, Run,
 };
@@ -116,6 +117,7 @@ impl Disk {
                 assert!(matches!(self.nodes.get(worker), Some(Node::File(_))), "no worker at {worker}");
                 return Ok(Outcome::Ran(check(worker)));
             }
+            Action::Inventory { path } => return Ok(Outcome::Inventory { files: self.inventory(path) }),
             Action::Unlock => self.locked = false,
             Action::MakeDir { path } => self.new_node(path, Node::Dir)?,
             Action::Remove { path } => self.remove(path),
@@ -149,6 +151,22 @@ impl Disk {
             }
         }
         Ok(Outcome::Done)
+    }
+
+    /// Every file and link below a folder.
+    pub(crate) fn inventory(&self, root: &str) -> Vec<Found> {
+        let below = self.nodes.iter().filter_map(|(path, node)| {
+            let path = path.strip_prefix(root)?.strip_prefix('/')?.to_string();
+            let content = match node {
+                Node::Dir => return None,
+                Node::File(text) => {
+                    Content::File { size: text.len() as u64, sha256: digest(text), executable: false }
+                }
+                Node::Link(link) => Content::Link { link: link.clone() },
+            };
+            Some(Found { path, content: Ok(content) })
+        });
+        below.collect()
     }
 
     fn text(&self, path: &str) -> Option<String> {
