@@ -2,11 +2,9 @@
 
 use crate::archive::{self, Trouble};
 use crate::files::{self, Dir, fault};
-use crate::inventory::{self, hex};
-use crate::net::{self, Patience};
 use crate::process::{self, Ended};
+use crate::{fetch, inventory};
 use rustix::io::Errno;
-use sha2::{Digest, Sha256};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -15,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 use superfluid_core::install::archive::Shape;
+use superfluid_core::install::layout;
 use superfluid_core::install::machine::{
     Action, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome, Run,
 };
-use superfluid_core::install::{Source, layout};
 use superfluid_core::machine::EffectId;
 use superfluid_core::runtime::RuntimeId;
 use superfluid_core::runtime::env::is_credential;
@@ -116,13 +114,7 @@ impl Installer {
                 done(made, "make the folder", path)
             }
             Action::Remove { path } => done(files::remove(&self.at(path)), "remove", path),
-            Action::Fetch { source, to, max, connect_ms, stall_ms, .. } => {
-                let patience = Patience {
-                    connect: Duration::from_millis(*connect_ms),
-                    stall: Duration::from_millis(*stall_ms),
-                };
-                self.fetch(source, to, *max, patience, progress)
-            }
+            Action::Fetch { .. } => fetch::perform(action, &self.dir, progress),
             Action::Survey { archive, name, limits } => {
                 let members = archive::survey(self.open(archive)?, *limits);
                 members
@@ -236,60 +228,6 @@ impl Installer {
         taken.map_err(|error| lock_fault(&error))?;
         self.lock = Some(file);
         Ok(Outcome::Locked)
-    }
-
-    fn fetch(
-        &self,
-        source: &Source,
-        to: &str,
-        max: u64,
-        patience: Patience,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Outcome, Fault> {
-        match source {
-            Source::Url { url } => self.copy(net::open(url, patience)?, &net::read_fault, to, max, progress),
-            Source::File { path } => {
-                let read_fault = |error: &io::Error| fault(&format!("cannot read {path}"), error);
-                let file = File::open(path).map_err(|error| read_fault(&error))?;
-                self.copy(file, &read_fault, to, max, progress)
-            }
-        }
-    }
-
-    /// Copies to a new file, hashing on the way.
-    fn copy(
-        &self,
-        mut from: impl Read,
-        read_fault: &dyn Fn(&io::Error) -> Fault,
-        to: &str,
-        max: u64,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Outcome, Fault> {
-        let write_fault =
-            |error: &io::Error| fault(&format!("cannot write {}", self.at(to).display()), error);
-        let mut out = File::create_new(self.at(to)).map_err(|error| write_fault(&error))?;
-        let mut hash = Sha256::new();
-        let mut buffer = vec![0; 128 << 10];
-        let mut bytes: u64 = 0;
-        loop {
-            let count = match from.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(read_fault(&error)),
-            };
-            bytes += count as u64;
-            if bytes > max {
-                return Err(Fault::new(
-                    FaultKind::TooLarge,
-                    format!("it has more than the {max} bytes expected"),
-                ));
-            }
-            out.write_all(&buffer[..count]).map_err(|error| write_fault(&error))?;
-            hash.update(&buffer[..count]);
-            progress(bytes);
-        }
-        Ok(Outcome::Fetched { bytes, sha256: hex(hash) })
     }
 
     fn copy_program(&self, from: &Path, to: &str) -> Result<Outcome, Fault> {

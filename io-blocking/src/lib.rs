@@ -4,6 +4,7 @@
 //! core's questions to this machine. What an answer means is core's.
 
 mod archive;
+mod fetch;
 mod files;
 pub mod home;
 pub mod install;

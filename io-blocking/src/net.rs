@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 use superfluid_core::Refusal;
-use superfluid_core::install::machine::{Fault, FaultKind};
+use superfluid_core::install::machine::{Fault, FaultKind, Resume, judge_response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// How long to wait for what.
@@ -13,8 +13,20 @@ pub(crate) struct Patience {
     pub(crate) stall: Duration,
 }
 
-/// Opens an address for reading; every hop must be https.
-pub(crate) fn open(url: &str, patience: Patience) -> Result<impl Read + use<>, Fault> {
+/// A server's answer, its body unread.
+pub(crate) struct Response<R> {
+    pub(crate) status: u16,
+    pub(crate) range: Option<String>,
+    pub(crate) tag: Option<String>,
+    pub(crate) body: R,
+}
+
+/// Opens an address for reading, all of it or what is to come; every hop must be https.
+pub(crate) fn open(
+    url: &str,
+    patience: Patience,
+    resume: Option<&Resume>,
+) -> Result<Response<impl Read + use<>>, Fault> {
     let config = ureq::Agent::config_builder()
         .https_only(true)
         .max_redirects(5)
@@ -27,12 +39,21 @@ pub(crate) fn open(url: &str, patience: Patience) -> Result<impl Read + use<>, F
         .user_agent(concat!("superfluid/", env!("CARGO_PKG_VERSION")))
         .tls_config(TlsConfig::builder().root_certs(roots()?).build())
         .build();
-    let response = ureq::Agent::new_with_config(config).get(url).call().map_err(|error| fault(&error))?;
-    let status = response.status();
-    if !status.is_success() {
-        return Err(Fault::new(FaultKind::Status(status.as_u16()), format!("the server answered {status}")));
+    let mut request = ureq::Agent::new_with_config(config).get(url);
+    if let Some(Resume { have, validator }) = resume {
+        request = request.header("Range", format!("bytes={have}-"));
+        if let Some(tag) = validator {
+            request = request.header("If-Range", tag);
+        }
     }
-    Ok(response.into_body().into_reader())
+    let response = request.call().map_err(|error| fault(&error))?;
+    let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_string());
+    Ok(Response {
+        status: response.status().as_u16(),
+        range: header("Content-Range"),
+        tag: header("ETag"),
+        body: response.into_body().into_reader(),
+    })
 }
 
 /// Fetches a small text.
@@ -43,9 +64,10 @@ pub fn fetch_text(url: &str, most: u64) -> Result<String, Refusal> {
             "check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from",
         )
     };
-    let reader = open(url, patience).map_err(|fault| refuse(&fault.message))?;
+    let response = open(url, patience, None).map_err(|fault| refuse(&fault.message))?;
+    judge_response(response.status, None, None, None).map_err(|fault| refuse(&fault.message))?;
     let mut text = String::new();
-    match reader.take(most.saturating_add(1)).read_to_string(&mut text) {
+    match response.body.take(most.saturating_add(1)).read_to_string(&mut text) {
         Err(error) => Err(refuse(&read_fault(&error).message)),
         Ok(_) if text.len() as u64 > most => Err(refuse("the answer is too long")),
         Ok(_) => Ok(text),

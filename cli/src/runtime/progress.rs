@@ -3,6 +3,7 @@
 use crate::print;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::time::Duration;
 use superfluid_core::install::machine::Event;
 use superfluid_io_blocking::install::Reporter;
 
@@ -13,6 +14,8 @@ const STEP: u64 = 64 << 20;
 pub(crate) struct Progress {
     terminal: bool,
     bar: Option<ProgressBar>,
+    /// Bytes of the present fetch, where known.
+    size: Option<u64>,
     /// Bytes of the present fetch at which the next line is due.
     due: u64,
 }
@@ -20,12 +23,12 @@ pub(crate) struct Progress {
 impl Progress {
     /// For this process's stderr.
     pub(crate) fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), bar: None, due: STEP }
+        Self { terminal: std::io::stderr().is_terminal(), bar: None, size: None, due: STEP }
     }
 
     fn begin(&mut self, name: &str, size: Option<u64>) {
         self.end();
-        self.due = STEP;
+        (self.due, self.size) = (STEP, size);
         if !self.terminal {
             return;
         }
@@ -80,6 +83,15 @@ impl Reporter for Progress {
                 let size_words = size.map_or_else(String::new, |size| format!(" ({})", print::bytes(size)));
                 print::note(&format!("fetching {name}{size_words} from {from}"));
                 self.begin(name, *size);
+            }
+            Event::Retrying { name, why, after_ms, have } => {
+                let rest = match have {
+                    0 => String::new(),
+                    have => format!(", going on after {}", print::bytes(*have)),
+                };
+                let seconds = Duration::from_millis(*after_ms);
+                print::note(&format!("{name}: {why}; trying again in {seconds:?}{rest}"));
+                self.begin(name, self.size);
             }
             Event::Verified { name, sha256 } => print::note(&format!("verified {name}: sha256 {sha256}")),
             Event::Unpacking { name, files, bytes } => {

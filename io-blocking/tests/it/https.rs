@@ -1,64 +1,13 @@
 //! Fetches over https from a server on loopback with a certificate of its own.
 
 use crate::processes::{SHA256, command};
+use crate::server::{Server, ok};
 use crate::tgz::{base, tgz};
 use crate::world::World;
 use sha2::{Digest, Sha256};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-
-/// A server that gives every request the same answer, for as long as the test runs.
-struct Server {
-    port: u16,
-    certificate: String,
-}
-
-impl Server {
-    fn new(answer: Vec<u8>) -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
-        let key =
-            rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
-            .expect("a pair");
-        let config = Arc::new(config);
-        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-        let port = listener.local_addr().expect("bound").port();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A client that does not trust us ends the connection; that is its test.
-                let _ = serve(stream, &config, &answer);
-            }
-        });
-        Self { port, certificate: made.cert.pem() }
-    }
-}
-
-fn serve(stream: TcpStream, config: &Arc<rustls::ServerConfig>, answer: &[u8]) -> std::io::Result<()> {
-    let connection = rustls::ServerConnection::new(Arc::clone(config)).map_err(std::io::Error::other)?;
-    let mut tls = BufReader::new(rustls::StreamOwned::new(connection, stream));
-    let mut line = String::new();
-    while tls.read_line(&mut line)? > 2 {
-        line.clear();
-    }
-    let tls = tls.get_mut();
-    tls.write_all(answer)?;
-    tls.conn.send_close_notify();
-    tls.flush()
-}
-
-fn ok(bytes: &[u8], length: usize) -> Vec<u8> {
-    [format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n").as_bytes(), bytes]
-        .concat()
-}
 
 /// Installs from the server; whether it went well, and what was said.
-fn install(world: &World, server: &Server, sha256: &str, env: &[(&str, &str)]) -> (bool, String) {
+pub(crate) fn install(world: &World, server: &Server, sha256: &str, env: &[(&str, &str)]) -> (bool, String) {
     let authority = world.put("ca.pem", server.certificate.as_bytes());
     let mut command = command(&world.dir, &format!("https://localhost:{}/a.tar.gz", server.port));
     for proxy in [
@@ -82,7 +31,7 @@ fn install(world: &World, server: &Server, sha256: &str, env: &[(&str, &str)]) -
     (output.status.success(), said)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -5,5 +5,7 @@ mod hostile;
 mod https;
 mod installs;
 mod processes;
+mod resume;
+mod server;
 mod tgz;
 mod world;

@@ -33,8 +33,9 @@ pub enum Action {
         /// What to remove.
         path: String,
     },
-    /// Copy the source to a new file and hash it on the way: `Fetched`. Fails where it has more
-    /// than `max` bytes. Every hop of a URL is https.
+    /// Copy the source to a new file and hash it on the way: `Fetched`, or `Broken` where the
+    /// connection ended early. Fails where it has more than `max` bytes. Every hop of a URL is
+    /// https. What an attempt before left at `to` is replaced, or with `resume` gone on with.
     Fetch {
         /// Name for progress and messages.
         name: String,
@@ -46,6 +47,10 @@ pub enum Action {
         max: u64,
         /// Bytes expected, where known.
         size: Option<u64>,
+        /// How long to wait before it is begun, in milliseconds.
+        after_ms: u64,
+        /// Where to go on, where the server allows it.
+        resume: Option<Resume>,
         /// Longest wait for a connection, in milliseconds.
         connect_ms: u64,
         /// Longest wait for the next bytes, in milliseconds.
@@ -148,6 +153,15 @@ impl Action {
     pub const fn is_atomic(&self) -> bool {
         matches!(self, Self::Rename { .. } | Self::SetLink { .. } | Self::SetFile { .. })
     }
+}
+
+/// Where a fetch goes on after a break.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Bytes that are there.
+    pub have: u64,
+    /// The server's tag of the file they are of (`If-Range`).
+    pub validator: Option<String>,
 }
 
 /// An action, its id, and what takes it back.
@@ -287,6 +301,15 @@ pub enum Outcome {
         bytes: u64,
         /// Lower-case hex.
         sha256: String,
+    },
+    /// The connection ended early; what came is kept.
+    Broken {
+        /// Why.
+        fault: Fault,
+        /// Bytes that are there.
+        have: u64,
+        /// The server's `ETag`.
+        validator: Option<String>,
     },
     /// What the archive holds, each judged alone.
     Members {

@@ -39,6 +39,17 @@ pub enum Event {
         /// Where from.
         from: String,
     },
+    /// A fetch broke and is tried again.
+    Retrying {
+        /// The asset.
+        name: String,
+        /// Why it broke.
+        why: String,
+        /// The wait before, in milliseconds.
+        after_ms: u64,
+        /// Bytes that are there and need not come again, if the server agrees.
+        have: u64,
+    },
     /// So much of the present fetch is done.
     Progress {
         /// Bytes.

@@ -1,6 +1,7 @@
 //! The work of an install: one attempt a plan, each staged, checked and then placed.
 
 use super::effect::{Action, Fault, Listing, Outcome};
+use super::retry::Attempts;
 use super::{Event, Finished, Next, Verdict, default_of, failure, installed, judge_check, names};
 use crate::install::archive::{Arrangement, Judged, Limits, Shape, arrange, judge};
 use crate::install::{Installed, Manifest, Plan, PlannedAsset, Source, inventory, layout};
@@ -79,6 +80,8 @@ pub(super) struct Install {
     judged: Vec<Judged>,
     arrangement: Arrangement,
     finished: Finished,
+    /// Of the fetch in flight.
+    attempts: Attempts,
     refused: Vec<(String, String)>,
     /// Set once something of ours has been set aside or staged under these names.
     aside: bool,
@@ -105,6 +108,7 @@ impl Install {
             judged: Vec::new(),
             arrangement: Arrangement::default(),
             finished: Finished::default(),
+            attempts: Attempts::default(),
             refused: Vec::new(),
             aside: false,
             staged: false,
@@ -117,6 +121,34 @@ impl Install {
             Action::Fetch { name, source, .. } => failure::fetch(self.plan(), name, source, fault),
             _ => failure::explain(fault),
         }
+    }
+
+    /// The fetch in flight broke off.
+    pub(super) fn broke(&mut self, have: u64, validator: Option<String>) {
+        if let Step::Fetch(index) = self.step {
+            self.attempts.broke(have, validator, self.plan().assets[index].size);
+        }
+    }
+
+    /// The failed action once more, where that may help: a fetch over the network.
+    pub(super) fn retry(
+        &mut self,
+        action: &Action,
+        fault: &Fault,
+        events: &mut VecDeque<Event>,
+    ) -> Option<Action> {
+        let mut again = action.clone();
+        let Action::Fetch { name, source: Source::Url { .. }, after_ms, resume, .. } = &mut again else {
+            return None;
+        };
+        (*after_ms, *resume) = self.attempts.next(fault)?;
+        events.push_back(Event::Retrying {
+            name: name.clone(),
+            why: fault.message.clone(),
+            after_ms: *after_ms,
+            have: resume.as_ref().map_or(0, |resume| resume.have),
+        });
+        Some(again)
     }
 
     /// Takes the awaited step's answer and says what is next.
@@ -276,6 +308,7 @@ impl Install {
 
     fn fetch(&mut self, index: usize, events: &mut VecDeque<Event>) -> Next {
         self.step = Step::Fetch(index);
+        self.attempts = Attempts::default();
         let asset = &self.plan().assets[index];
         let from = match &asset.source {
             Source::Url { url } => url.clone(),
@@ -288,6 +321,8 @@ impl Install {
             to: self.archive(index),
             max: asset.size.unwrap_or(UNKNOWN_SIZE),
             size: asset.size,
+            after_ms: 0,
+            resume: None,
             connect_ms: CONNECT_MS,
             stall_ms: STALL_MS,
         })

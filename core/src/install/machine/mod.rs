@@ -17,12 +17,14 @@ mod event;
 mod failure;
 mod install;
 mod names;
+mod retry;
 mod verdict;
 
 pub(super) use edit::no_such as no_such_install;
-pub use effect::{Action, Effect, Entry, EntryKind, Fault, FaultKind, Listing, Outcome, Run};
+pub use effect::{Action, Effect, Entry, EntryKind, Fault, FaultKind, Listing, Outcome, Resume, Run};
 pub use event::{Event, Finished};
 pub use install::{Purpose, Settings};
+pub use retry::{Body, judge_response};
 pub use verdict::{Verdict, judge_check};
 
 use super::{InstallName, Plan, layout};
@@ -255,12 +257,12 @@ impl Machine {
                 self.phase = Phase::Sweeping(rest);
                 self.sweep_on();
             }
-            (Phase::Working, Outcome::Failed(fault)) => {
-                let refusal = match &self.work {
-                    Work::Install(install) => install.explain(&effect.action, &fault),
-                    Work::Edit(_) => failure::explain(&fault),
-                };
-                self.undo(Undo::Fail(refusal));
+            (Phase::Working, Outcome::Failed(fault)) => self.failed(&effect.action, &fault),
+            (Phase::Working, Outcome::Broken { fault, have, validator }) => {
+                if let Work::Install(install) = &mut self.work {
+                    install.broke(have, validator);
+                }
+                self.failed(&effect.action, &fault);
             }
             (Phase::Working, outcome) => {
                 if let Some(inverse) = effect.inverse.filter(|_| effect.action.is_atomic()) {
@@ -343,6 +345,23 @@ impl Machine {
         }
     }
 
+    /// An effect of the work failed: it is tried again where that may help, else all is undone.
+    fn failed(&mut self, action: &Action, fault: &Fault) {
+        let refusal = match &mut self.work {
+            Work::Install(install) => {
+                if !self.cancelled
+                    && let Some(again) = install.retry(action, fault, &mut self.events)
+                {
+                    // What takes the first attempt back takes this one back too.
+                    return self.ask(again, None);
+                }
+                install.explain(action, fault)
+            }
+            Work::Edit(_) => failure::explain(fault),
+        };
+        self.undo(Undo::Fail(refusal));
+    }
+
     fn undo(&mut self, why: Undo) {
         if let Some(inverse) = self.journal.pop() {
             self.phase = Phase::Undoing(why);
@@ -387,7 +406,7 @@ fn fits(action: &Action, outcome: &Outcome) -> bool {
         (Action::Lock { wait }, Outcome::Busy) => !wait,
         (Action::Lock { .. }, Outcome::Locked)
         | (Action::List, Outcome::Listing(_))
-        | (Action::Fetch { .. }, Outcome::Fetched { .. })
+        | (Action::Fetch { .. }, Outcome::Fetched { .. } | Outcome::Broken { .. })
         | (Action::Survey { .. }, Outcome::Members { .. })
         | (Action::Check { .. }, Outcome::Ran(_))
         | (Action::Inventory { .. }, Outcome::Inventory { .. })

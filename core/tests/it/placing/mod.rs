@@ -6,6 +6,7 @@ mod cut;
 mod disk;
 mod machine;
 mod renew;
+mod retry;
 mod verdict;
 
 use superfluid_core::install::machine::{Purpose, Settings};
