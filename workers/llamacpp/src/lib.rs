@@ -5,6 +5,7 @@
 //! module; what leaves that module is safe.
 
 mod bare;
+mod bridge;
 mod ffi;
 mod find;
 mod host;
@@ -17,6 +18,7 @@ mod record;
 mod sizing;
 
 pub use bare::{BareRun, bare_greedy};
+pub use bridge::Bridge;
 pub use ffi::{Context, ContextSpec, Decoded, Library, LlamaVocabulary, LoadMode, LoadedModel, Row};
 pub use find::{LIB_VARIABLE, Places};
 pub use pace::Pace;

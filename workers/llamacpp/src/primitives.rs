@@ -1,5 +1,6 @@
 //! The generic executor's primitives over a llama.cpp context.
 
+use crate::bridge::Bridge;
 use crate::ffi::{Context, Decoded, Row};
 use superfluid_core::Refusal;
 use superfluid_core::sched::{Cut, Engine, SeqOp};
@@ -13,27 +14,31 @@ pub struct LlamaPrimitives {
     held: Vec<u32>,
     /// What the last pass's rows wanted.
     picks: Vec<Pick>,
+    /// Where each sequence has a buffer of its own: sequences fed along to close gaps.
+    bridge: Option<Bridge>,
 }
 
 impl LlamaPrimitives {
     /// `engine` describes what `context` was made as.
     pub fn new(context: Context, engine: Engine) -> Self {
         let seqs = context.seqs() as usize;
-        Self { context, engine, held: vec![0; seqs], picks: Vec::new() }
+        let bridge = (engine.cut == Cut::Anywhere).then(|| Bridge::new(engine.seq_tokens));
+        Self { context, engine, held: vec![0; seqs], picks: Vec::new(), bridge }
     }
 
     /// Takes a failed pass's tokens back out of the sequences it may have fed.
     fn take_back(&mut self, batch: Batch<'_>) -> Result<(), StepError> {
         for row in batch.rows {
             if !self.context.truncate(row.seq, row.start) {
-                return Err(fatal(
-                    "state_lost",
-                    format!("sequence {} can't be put back to {} tokens", row.seq, row.start),
-                ));
+                return Err(state_lost(row.seq, row.start));
             }
         }
         Ok(())
     }
+}
+
+fn state_lost(seq: u32, len: u32) -> StepError {
+    fatal("state_lost", format!("sequence {seq} can't be put back to {len} tokens"))
 }
 
 fn fatal(code: &str, message: String) -> StepError {
@@ -77,7 +82,7 @@ impl Primitives for LlamaPrimitives {
         }
         self.picks.clear();
         self.picks.extend(batch.rows.iter().map(|row| row.pick));
-        let rows: Vec<Row<'_>> = batch
+        let mut rows: Vec<Row<'_>> = batch
             .rows
             .iter()
             .map(|row| Row {
@@ -87,10 +92,23 @@ impl Primitives for LlamaPrimitives {
                 output: row.pick != Pick::Nothing,
             })
             .collect();
+        let bridged: &[u32] = self.bridge.as_mut().map_or(&[], |bridge| bridge.close(&rows, &self.held));
+        rows.extend(bridged.iter().map(|seq| Row {
+            seq: *seq,
+            start: self.held[*seq as usize],
+            tokens: &[0],
+            output: false,
+        }));
         // A pass that is given up half-way has moved some sequences on. Where they can be cut they
         // are put back; where not, the pass runs to its end.
         let cuts = self.engine.cut == Cut::Anywhere;
-        match self.context.decode(&rows, cuts.then_some(abort)) {
+        let decoded = self.context.decode(&rows, cuts.then_some(abort));
+        for seq in bridged {
+            if !self.context.truncate(*seq, self.held[*seq as usize]) {
+                return Err(state_lost(*seq, self.held[*seq as usize]));
+            }
+        }
+        match decoded {
             Decoded::Done => {
                 for row in batch.rows {
                     self.held[row.seq as usize] =
