@@ -17,4 +17,3 @@ pub mod request;
 pub mod verify;
 
 pub use home::Home;
-pub use net::fetch_text;

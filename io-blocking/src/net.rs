@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::time::Duration;
-use superfluid_core::Refusal;
 use superfluid_core::install::machine::{Fault, FaultKind, Resume, judge_response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
@@ -56,20 +55,17 @@ pub(crate) fn open(
     })
 }
 
-/// Fetches a small text.
-pub fn fetch_text(url: &str, most: u64) -> Result<String, Refusal> {
+/// Fetches a small text of at most `most` bytes.
+pub(crate) fn text(url: &str, most: u64) -> Result<String, Fault> {
     let patience = Patience { connect: Duration::from_secs(20), stall: Duration::from_secs(30) };
-    let refuse = |what: &str| {
-        Refusal::new("network", format!("cannot fetch {url}: {what}")).hint(
-            "check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from",
-        )
-    };
-    let response = open(url, patience, None).map_err(|fault| refuse(&fault.message))?;
-    judge_response(response.status, None, None, None).map_err(|fault| refuse(&fault.message))?;
+    let response = open(url, patience, None)?;
+    judge_response(response.status, None, None, None)?;
     let mut text = String::new();
     match response.body.take(most.saturating_add(1)).read_to_string(&mut text) {
-        Err(error) => Err(refuse(&read_fault(&error).message)),
-        Ok(_) if text.len() as u64 > most => Err(refuse("the answer is too long")),
+        Err(error) => Err(read_fault(&error)),
+        Ok(_) if text.len() as u64 > most => {
+            Err(Fault::new(FaultKind::TooLarge, format!("the answer has more than {most} bytes")))
+        }
         Ok(_) => Ok(text),
     }
 }

@@ -13,12 +13,17 @@ use superfluid_core::runtime::{RuntimeId, resolve};
 /// A release listing is a few hundred kilobytes.
 const LISTING_MAX: u64 = 8 << 20;
 
-/// Plans an install for this machine. Fetches nothing but, for a version outside the recipe, its
-/// release's listing; writes nothing.
+/// Plans an install of the tested release or another for this machine. Fetches nothing but, for a
+/// version outside the recipe, its release's listing; writes nothing.
 pub fn plans(request: &Request) -> Result<Planning, Refusal> {
-    let mut recipe = Recipe::of(request.runtime)?;
+    plans_of(request, Recipe::of(request.runtime)?)
+}
+
+/// The same with a recipe of one's own, which says where releases and their listings are.
+pub fn plans_of(request: &Request, mut recipe: Recipe) -> Result<Planning, Refusal> {
     if let Some(version) = wants_listing(request, &recipe)? {
-        let listing = net::fetch_text(&recipe.listing_url(version)?, LISTING_MAX)?;
+        let listing = net::text(&recipe.listing_url(version)?, LISTING_MAX)
+            .map_err(|fault| recipe.unlisted(version, &fault))?;
         recipe = recipe.with_listing(version, &listing)?;
     }
     let mut planning = plan(request, &probe::facts(), &recipe)?;

@@ -5,11 +5,23 @@ use crate::server::{Server, ok};
 use crate::tgz::{base, tgz};
 use crate::world::World;
 use sha2::{Digest, Sha256};
+use std::process::Command;
 
 /// Installs from the server; whether it went well, and what was said.
 pub(crate) fn install(world: &World, server: &Server, sha256: &str, env: &[(&str, &str)]) -> (bool, String) {
-    let authority = world.put("ca.pem", server.certificate.as_bytes());
     let mut command = command(&world.dir, &format!("https://localhost:{}/a.tar.gz", server.port));
+    trust(&mut command, world, server).env(SHA256, sha256);
+    let output = command.envs(env.iter().copied()).output().expect("a child");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        assert!(world.names().is_empty(), "{:?} after {said}", world.names());
+    }
+    (output.status.success(), said)
+}
+
+/// Lets a child process trust the server's certificate, and ask it without a proxy.
+pub(crate) fn trust<'a>(command: &'a mut Command, world: &World, server: &Server) -> &'a mut Command {
+    let authority = world.put("ca.pem", server.certificate.as_bytes());
     for proxy in [
         "HTTPS_PROXY",
         "https_proxy",
@@ -22,13 +34,7 @@ pub(crate) fn install(world: &World, server: &Server, sha256: &str, env: &[(&str
     ] {
         command.env_remove(proxy);
     }
-    command.env("SSL_CERT_FILE", authority).env_remove("SSL_CERT_DIR").env(SHA256, sha256);
-    let output = command.envs(env.iter().copied()).output().expect("a child");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        assert!(world.names().is_empty(), "{:?} after {said}", world.names());
-    }
-    (output.status.success(), said)
+    command.env("SSL_CERT_FILE", authority).env_remove("SSL_CERT_DIR")
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -5,6 +5,8 @@ mod hostile;
 mod https;
 mod installs;
 mod processes;
+#[cfg(target_os = "linux")]
+mod releases;
 mod resume;
 mod server;
 mod tgz;

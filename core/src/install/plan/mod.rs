@@ -110,6 +110,12 @@ pub fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Result<Pla
             .hint("pass --from <archive> and --backend")
     })?;
     let mut planning = Planning { candidates: Vec::new(), plans: Vec::new(), warnings: Vec::new() };
+    if recipe.trust == super::Trust::ReleasePage {
+        let version = &recipe.version;
+        planning.warnings.push(format!(
+            "{version} has not been tested with this superfluid, and its digests are its own release page's word"
+        ));
+    }
     let judged = match &request.backend {
         Some(named) => vec![judge::named(named, &platform, facts, recipe)?],
         None => {

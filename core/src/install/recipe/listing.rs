@@ -2,6 +2,7 @@
 
 use super::{Asset, Recipe, Role};
 use crate::install::check::{self, Sha256};
+use crate::install::machine::{Fault, FaultKind};
 use crate::install::{InstallName, Trust};
 use crate::refusal::Refusal;
 use alloc::format;
@@ -96,6 +97,32 @@ impl Recipe {
             Self { version: version.into(), published, assets, trust: Trust::ReleasePage, ..self.clone() };
         recipe.validate()?;
         Ok(recipe)
+    }
+
+    /// Why there is no listing of `version`, and what to do.
+    pub fn unlisted(&self, version: &str, fault: &Fault) -> Refusal {
+        let runtime = self.runtime;
+        match fault.kind {
+            FaultKind::Status(404) => {
+                Refusal::new("no_such_release", format!("{} has no release {version}", self.project))
+                    .hint(format!("check --version; the tested one is {}, and needs no flag", self.version))
+            }
+            FaultKind::Status(403 | 429) => Refusal::new(
+                "listing_refused",
+                format!("{} does not say now what release {version} holds: {}", self.project, fault.message),
+            )
+            .hint("it answers so many questions an hour; try again later")
+            .hint(format!(
+                "or fetch the archive yourself: superfluid runtime install {runtime} --from <archive>"
+            )),
+            _ => Refusal::new(
+                "network",
+                format!("cannot look up release {version} of {}: {}", self.project, fault.message),
+            )
+            .hint(
+                "check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from",
+            ),
+        }
     }
 }
 
