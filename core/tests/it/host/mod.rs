@@ -2,6 +2,7 @@
 
 mod machines;
 mod nvidia;
+mod property;
 
 use superfluid_core::host::{Answer, Arch, HostFacts, Os, Probe, Probed, probes};
 
