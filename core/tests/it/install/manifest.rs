@@ -2,6 +2,7 @@
 
 use super::plan::{recipe, request};
 use crate::host::linux;
+use proptest::prelude::*;
 use superfluid_core::install::{Manifest, plan};
 
 #[test]
@@ -44,5 +45,31 @@ fn a_broken_manifest_is_named() {
         let refusal = Manifest::parse(json, "/h/runtimes/llamacpp/b1-cpu/runtime.json").unwrap_err();
         assert_eq!(refusal.code, "bad_manifest");
         assert!(refusal.message.contains("b1-cpu/runtime.json") && refusal.hints[0].contains("repair"));
+    }
+}
+
+proptest! {
+    /// What is read is written again, whatever a later build adds; and no bytes make it panic.
+    #[test]
+    fn a_manifest_survives_a_round_trip(
+        version in "[a-z0-9.]{1,12}",
+        at: u64,
+        files in prop::collection::vec(("[a-z/.]{1,20}", any::<u64>()), 0..4),
+        later in "[a-z]{9,12}",
+        junk in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, size)| serde_json::json!({"path": path, "size": size, "sha256": "0".repeat(64)}))
+            .collect();
+        let json = serde_json::json!({
+            "version": version, "backend": "cpu", "sources": [], "installed_at": at, "files": files, later: [1],
+        });
+        let manifest = Manifest::parse(&json.to_string(), "x").unwrap();
+        prop_assert_eq!(&Manifest::parse(&manifest.to_json(), "x").unwrap(), &manifest);
+        prop_assert_eq!((manifest.installed_at, manifest.files.len()), (at, files.len()));
+        if let Ok(text) = core::str::from_utf8(&junk) {
+            prop_assert!(Manifest::parse(text, "x").is_err());
+        }
     }
 }

@@ -7,4 +7,5 @@ mod gguf;
 mod gguf_property;
 mod pick;
 mod resolve;
+mod resolve_property;
 mod select;
