@@ -11,6 +11,7 @@
 //! | `queue` | who waits, and who is next |
 //! | `plan` | who runs, and what is in the next step |
 //! | `follow` | who waits for a running job to run what both share |
+//! | `part` | where a state that cannot be cut is kept for waiting jobs |
 //! | `preempt` | who gives its lane to somebody more urgent |
 //! | `seqs`, `prefix` | what the device holds; where a job's prompt is held already |
 //! | `budget` | how many prompt tokens go beside decode rows |
@@ -23,6 +24,7 @@ mod invariants;
 mod job;
 mod live;
 mod outcome;
+mod part;
 mod plan;
 mod preempt;
 mod prefix;

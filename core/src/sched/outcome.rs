@@ -29,6 +29,7 @@ impl Scheduler {
 
     fn completed(&mut self, flight: Flight, results: Vec<RowResult>, elapsed: Duration) {
         self.yielded = false;
+        self.tight = false;
         self.prompted = flight.rows.iter().any(|row| !row.decoding);
         self.budget.learn(elapsed, flight.rows.iter().map(|row| row.rows.tokens.len() as u32).sum());
         for (row, result) in flight.rows.into_iter().zip(results) {
@@ -81,6 +82,7 @@ impl Scheduler {
     /// The engine had no room for a step that should have fitted: drop what is kept, then send one
     /// lane back and admit nobody until a job has left, then refuse the one that is alone.
     fn squeeze(&mut self, flight: &Flight) {
+        self.tight = true;
         let smaller = flight.rows.iter().any(|row| row.cancelled);
         if self.seqs.spoil_kept() || smaller {
             return;

@@ -26,8 +26,10 @@ impl Scheduler {
         let mut ops = Vec::new();
         self.seqs.clear_spoiled(&mut ops);
         self.shed();
+        self.keep_heads(&mut ops);
         let kept = self.admit(&mut ops);
         self.preempt(kept, &mut ops);
+        self.stop_where_prompts_part();
         let flying = self.pack();
         let more: u64 = flying.iter().map(|row| row.rows.tokens.len() as u64).sum();
         while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&mut ops) {}

@@ -31,7 +31,7 @@ impl Scheduler {
                 continue;
             }
             let same = kept.iter().filter(|kept| kept.class == class).count();
-            for id in self.queue.first(class, self.open(class)) {
+            for id in self.queue.first(class, self.open(class).min(self.config.engine.lanes as usize)) {
                 if kept.iter().any(|kept| kept.id == id) {
                     continue;
                 }

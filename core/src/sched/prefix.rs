@@ -80,13 +80,14 @@ pub(super) fn best(seqs: &Seqs, config: &Config, tokens: &[Token]) -> Option<Hea
 /// Takes `kept` as it is, copies its head, cuts it, or leaves it alone: whatever loses least.
 fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> SeqId {
     let tail = seqs.get(kept).tokens().len() as u64 - u64::from(shared);
-    if tail == 0 {
+    let root = seqs.get(kept).root;
+    if tail == 0 && !root {
         return kept;
     }
     if let Some(other) = seqs.spare(Some(kept)) {
         let loss = seqs.get(other).tokens().len() as u64;
         let fits = seqs.cells() - loss + u64::from(shared) <= u64::from(config.engine.pool_tokens);
-        let pays = config.copying().is_some_and(|cost| tail > loss + cost as u64);
+        let pays = config.copying().is_some_and(|cost| root || tail > loss + cost as u64);
         if pays && fits {
             seqs.clear(other, ops);
             seqs.copy(kept, other, shared, ops);
@@ -98,7 +99,9 @@ fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut 
             return other;
         }
     }
-    seqs.truncate(kept, shared, ops);
+    if tail > 0 {
+        seqs.truncate(kept, shared, ops);
+    }
     kept
 }
 
@@ -109,6 +112,17 @@ fn fork(seqs: &mut Seqs, config: &Config, from: SeqId, shared: u32, ops: &mut Ve
     while seqs.cells() + u64::from(shared) > u64::from(config.engine.pool_tokens) && seqs.evict_oldest(ops) {}
     seqs.copy(from, to, shared, ops);
     Some(to)
+}
+
+/// Keeps a copy of a running job's sequence, if there is room.
+pub(super) fn keep(seqs: &mut Seqs, config: &Config, from: SeqId, ops: &mut Vec<SeqOp>) {
+    let Some(to) = seqs.spare(None) else { return };
+    let (len, loss) = (seqs.get(from).tokens().len(), seqs.get(to).tokens().len());
+    if seqs.cells() - loss as u64 + len as u64 <= u64::from(config.engine.pool_tokens) {
+        seqs.clear(to, ops);
+        seqs.copy(from, to, len as u32, ops);
+        seqs.root(to);
+    }
 }
 
 fn fresh(seqs: &mut Seqs, ops: &mut Vec<SeqOp>) -> Option<SeqId> {

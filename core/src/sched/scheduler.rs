@@ -44,6 +44,8 @@ pub struct Scheduler {
     pub(super) yielded: bool,
     /// The engine had less room than it said: no lane is given away until a job has left one.
     pub(super) squeezed: bool,
+    /// The last step found no room: nothing is kept beside what runs until one has.
+    pub(super) tight: bool,
     pub(super) dead: Option<Refusal>,
 }
 
@@ -123,6 +125,7 @@ impl Scheduler {
             prompted: false,
             yielded: false,
             squeezed: false,
+            tight: false,
             dead: None,
         }
     }

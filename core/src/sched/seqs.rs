@@ -24,6 +24,8 @@ pub(super) enum Holder {
 pub(super) struct Seq {
     tokens: Vec<Token>,
     pub(super) holder: Holder,
+    /// It is kept to be copied: several jobs are likely to go on from it.
+    pub(super) root: bool,
     /// Cells a spoiled sequence may take.
     lost: u32,
     /// When it was last used.
@@ -95,7 +97,16 @@ impl Seqs {
 
     /// Gives the sequence to a job.
     pub(super) fn claim(&mut self, id: SeqId, job: JobId) {
-        self.change(id, |seq| seq.holder = Holder::Lane(job));
+        self.change(id, |seq| {
+            seq.holder = Holder::Lane(job);
+            seq.root = false;
+        });
+    }
+
+    /// Keeps the sequence to be copied.
+    pub(super) fn root(&mut self, id: SeqId) {
+        self.touch(id);
+        self.change(id, |seq| seq.root = true);
     }
 
     /// Takes the sequence from its job; its tokens are kept.
@@ -121,6 +132,7 @@ impl Seqs {
         self.change(id, |seq| {
             seq.lost = u32::try_from(seq.tokens.len()).unwrap_or(u32::MAX).saturating_add(more);
             seq.tokens.clear();
+            seq.root = false;
             seq.holder = Holder::Spoiled;
         });
     }
@@ -159,6 +171,7 @@ impl Seqs {
         }
         self.change(id, |seq| {
             seq.tokens = Vec::new();
+            seq.root = false;
             seq.lost = 0;
             seq.holder = Holder::Nobody;
         });
@@ -182,6 +195,7 @@ impl Seqs {
         let kept = self.iter().filter(nobodys).filter(|(_, seq)| !seq.tokens.is_empty());
         self.cells == self.all.iter().map(Seq::cells).sum::<u64>()
             && self.all.iter().all(|seq| seq.lost == 0 || seq.holder == Holder::Spoiled)
+            && self.all.iter().all(|seq| !seq.root || seq.holder == Holder::Nobody)
             && self.blank == blank.collect()
             && self.kept == kept.map(|(id, seq)| (seq.stamp, id)).collect()
     }

@@ -157,3 +157,17 @@ fn a_short_head_is_not_waited_for() {
     assert!(runs(world.step.as_ref(), 1) > 0);
     world.run();
 }
+
+/// What is kept for waiting jobs never stands in the way of the one that runs.
+#[test]
+fn no_head_is_kept_where_there_is_no_room_for_it() {
+    let mut world = world(Engine { cut: Cut::HeadOnly, lanes: 1, seqs: 3, ..WIDE });
+    world.engine.cells = 1100;
+    let talk = prompt(1, 1024, 4);
+    for id in 0..3 {
+        world.submit(job(id, &talk, 4)).expect("room");
+    }
+    world.run();
+    let said: Vec<usize> = (0..3).map(|id| world.entry(JobId(id)).tokens.len()).collect();
+    assert_eq!(said, [4; 3]);
+}

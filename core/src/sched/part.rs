@@ -1,0 +1,52 @@
+//! Where a state that cannot be cut is kept for waiting jobs.
+//!
+//! Such a state serves another job only as it is, so a prompt stops where waiting prompts part from
+//! it. Jobs that have a lane free fork there; for the others a copy is kept, and each of them copies
+//! that in turn.
+
+use super::scheduler::Scheduler;
+use super::{Cut, SeqOp, prefix};
+use alloc::vec::Vec;
+
+/// Waiting jobs that are looked at.
+const AHEAD: usize = 64;
+
+impl Scheduler {
+    /// Lanes stop where jobs part from them that wait for a lane.
+    pub(super) fn stop_where_prompts_part(&mut self) {
+        if !self.parts() {
+            return;
+        }
+        for id in self.queue.next(AHEAD, [AHEAD; 3]) {
+            let Some((at, until)) = self.queue.get(id).and_then(|live| self.leader(live)) else { continue };
+            self.follow(at, self.lanes[at].live.class, until);
+        }
+    }
+
+    /// Keeps a copy of what a lane holds where more jobs part from it than there are free lanes.
+    pub(super) fn keep_heads(&mut self, ops: &mut Vec<SeqOp>) {
+        if !self.parts() || self.tight {
+            return;
+        }
+        let free = self.config.engine.lanes as usize - self.lanes.len();
+        for at in 0..self.lanes.len() {
+            let lane = &self.lanes[at];
+            let (tokens, held) = (&lane.live.tokens, self.seqs.get(lane.seq).tokens());
+            if lane.decoding || held.len() < self.config.share_from as usize {
+                continue;
+            }
+            let ahead = self.queue.next(AHEAD, [AHEAD; 3]).into_iter().filter_map(|id| self.queue.get(id));
+            let parting =
+                ahead.filter(|live| prefix::common(prefix::usable(&live.tokens), tokens) == held.len());
+            if parting.count() > free && !self.seqs.kept().any(|(_, seq)| seq.tokens() == held) {
+                prefix::keep(&mut self.seqs, &self.config, lane.seq, ops);
+            }
+        }
+    }
+
+    /// Whether there are waiting jobs, and states that can be copied but not cut.
+    fn parts(&self) -> bool {
+        let engine = &self.config.engine;
+        !self.queue.is_empty() && engine.cut == Cut::HeadOnly && self.config.copying().is_some()
+    }
+}
