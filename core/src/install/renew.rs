@@ -181,11 +181,11 @@ fn source_again(
     version: &str,
     recipe: &Recipe,
 ) -> Result<PlannedAsset, Refusal> {
-    let pinned = recipe.assets.iter().find(|asset| asset.name == source.name);
-    if let Some(asset) = pinned.filter(|_| source.trust == Some(Trust::Recipe) && recipe.version == version) {
+    let pinned = recipe.pinned(version).iter().find(|asset| asset.name == source.name);
+    if let Some(asset) = pinned.filter(|_| source.trust == Some(Trust::Recipe)) {
         return Ok(PlannedAsset {
             name: asset.name.clone(),
-            source: Source::Url { url: recipe.url(asset) },
+            source: Source::Url { url: recipe.url_of(version, &asset.name) },
             size: Some(asset.size),
             sha256: Some(asset.sha256.clone()),
             trust: Some(recipe.trust),

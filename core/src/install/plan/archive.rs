@@ -6,6 +6,7 @@ use crate::install::check::{Sha256, staged_name};
 use crate::install::recipe::{AssetName, Recipe, Role, family};
 use crate::install::{Plan, PlannedAsset, Source, Trust};
 use crate::refusal::Refusal;
+use crate::runtime::RuntimeId;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -19,6 +20,9 @@ pub(super) fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Res
     if says.as_ref().is_some_and(|says| says.role == Role::CudaRuntime) {
         return Err(Refusal::new("not_a_runtime", format!("{file} holds the CUDA libraries alone"))
             .hint("pass the archive without cudart- in front"));
+    }
+    if request.runtime == RuntimeId::Basert {
+        super::basert::engine_of(facts, recipe)?;
     }
     let sha256 = request.sha256.as_deref().map(Sha256::parse).transpose()?;
     if sha256.is_none() && matches!(source, Source::Url { .. }) {
@@ -114,7 +118,11 @@ fn backend(request: &Request, says: Option<&AssetName>, facts: &HostFacts) -> (S
     if let Some(says) = says {
         return (says.backend.clone(), "the archive's name".into());
     }
-    let default = if facts.apple_silicon() { "metal" } else { "cpu" };
+    let default = match request.runtime {
+        _ if facts.apple_silicon() => "metal",
+        RuntimeId::Basert => "cuda",
+        _ => "cpu",
+    };
     (default.into(), "neither --backend nor the archive's name says one".into())
 }
 

@@ -2,6 +2,7 @@
 //! backend that was looked at why it is on the list or not.
 
 mod archive;
+mod basert;
 mod judge;
 
 use super::check::{self, Sha256};
@@ -74,7 +75,8 @@ const ORDER: [&str; 7] = ["metal", "cuda", "rocm", "vulkan", "cpu", "sycl", "ope
 /// [`plan`] would refuse without looking at assets.
 pub fn wants_listing<'a>(request: &'a Request, recipe: &Recipe) -> Result<Option<&'a str>, Refusal> {
     validate(request)?;
-    if request.from.is_some() {
+    // A basert release is never installed on its page's word, so the page is not asked.
+    if request.from.is_some() || request.runtime == RuntimeId::Basert {
         return Ok(None);
     }
     match &request.version {
@@ -92,6 +94,9 @@ pub fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Result<Pla
     validate(request)?;
     if request.from.is_some() {
         return archive::plan(request, facts, recipe);
+    }
+    if request.runtime == RuntimeId::Basert {
+        return basert::plan(request, facts, recipe);
     }
     if let Some(version) = request.version.as_ref().filter(|version| **version != recipe.version) {
         tested(request, version, recipe)?;
@@ -168,7 +173,7 @@ fn validate(request: &Request) -> Result<(), Refusal> {
 }
 
 fn tested(request: &Request, version: &str, recipe: &Recipe) -> Result<(), Refusal> {
-    if version == recipe.version || request.untested {
+    if recipe.is_tested(version) || request.untested {
         return Ok(());
     }
     tested_version(version, Some(&recipe.version))

@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 const LLAMACPP: &str = include_str!("llamacpp.json");
+const BASERT: &str = include_str!("basert.json");
 
 /// What an asset holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +80,18 @@ pub struct Recipe {
     /// Whose word the digests are.
     #[serde(default = "pinned")]
     pub trust: Trust,
+    /// Other versions whose digests are pinned.
+    #[serde(default)]
+    pub others: Vec<Release>,
+}
+
+/// Another version's files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Release {
+    /// The version these assets belong to.
+    pub version: String,
+    /// Its files.
+    pub assets: Vec<Asset>,
 }
 
 const fn pinned() -> Trust {
@@ -93,7 +106,8 @@ impl Recipe {
             RuntimeId::Llamacpp => Self::parse(LLAMACPP),
             RuntimeId::Mock => Err(Refusal::new("no_recipe", "the mock runtime is built in")
                 .hint("serve with --runtime mock; there is nothing to install")),
-            RuntimeId::Mlx | RuntimeId::Basert => Err(Refusal::new(
+            RuntimeId::Basert => Self::parse(BASERT),
+            RuntimeId::Mlx => Err(Refusal::new(
                 "no_recipe",
                 format!("this build does not manage installs of the {runtime} runtime"),
             )
@@ -111,7 +125,33 @@ impl Recipe {
 
     /// The address of one of its assets.
     pub fn url(&self, asset: &Asset) -> String {
-        self.url_template.replace("{version}", &self.version).replace("{name}", &asset.name)
+        self.url_of(&self.version, &asset.name)
+    }
+
+    /// The address of a file of `version`.
+    pub fn url_of(&self, version: &str, name: &str) -> String {
+        self.url_template.replace("{version}", version).replace("{name}", name)
+    }
+
+    /// The files of `version` whose digests are pinned.
+    pub fn pinned(&self, version: &str) -> &[Asset] {
+        if version == self.version {
+            return &self.assets;
+        }
+        self.others.iter().find(|other| other.version == version).map_or(&[], |other| &other.assets)
+    }
+
+    /// Whether `version` counts as tested: the recipe's own, for basert any of its major.minor,
+    /// which is what the engine headers promise to fit.
+    pub fn is_tested(&self, version: &str) -> bool {
+        let minor = |version: &str| {
+            let mut parts = version.splitn(3, '.');
+            let (major, minor) = (parts.next()?.parse::<u32>().ok()?, parts.next()?.parse::<u32>().ok()?);
+            Some((major, minor))
+        };
+        version == self.version
+            || self.runtime == RuntimeId::Basert
+                && minor(version).is_some_and(|wanted| minor(&self.version) == Some(wanted))
     }
 
     /// The address that lists the assets of `version`.
@@ -135,9 +175,13 @@ impl Recipe {
             }
         }
         let mut names = BTreeSet::new();
-        for asset in &self.assets {
+        let own = self.assets.iter().map(|asset| (&self.version, asset));
+        let others =
+            self.others.iter().flat_map(|other| other.assets.iter().map(|asset| (&other.version, asset)));
+        for (version, asset) in own.chain(others) {
+            check::version(version)?;
             InstallName::new(&asset.name)?;
-            InstallName::of(&self.version, &asset.backend)?;
+            InstallName::of(version, &asset.backend)?;
             if !names.insert(&asset.name) {
                 return bad(format!("{} is listed twice", asset.name));
             }

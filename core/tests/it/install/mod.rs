@@ -1,5 +1,6 @@
 //! Planning, ranking, names and manifests.
 
+mod basert;
 mod from;
 mod inventory;
 mod manifest;

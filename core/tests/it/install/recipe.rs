@@ -32,7 +32,7 @@ fn the_recipe_is_whole() {
 
 #[test]
 fn runtimes_this_build_does_not_install() {
-    for id in [RuntimeId::Mlx, RuntimeId::Basert, RuntimeId::Mock] {
+    for id in [RuntimeId::Mlx, RuntimeId::Mock] {
         let refusal = Recipe::of(id).unwrap_err();
         assert_eq!(refusal.code, "no_recipe");
         assert!(refusal.message.contains(id.as_str()) && !refusal.hints.is_empty());
