@@ -90,6 +90,15 @@ fn source(from: &str) -> Result<Source, Refusal> {
     match scheme {
         Some(scheme) if scheme.eq_ignore_ascii_case("https") => {
             let rest = &from[scheme.len()..];
+            let host = rest[3..].split(['/', '?', '#']).next().unwrap_or_default();
+            if host.contains('@') {
+                // Not shown: whoever reads the log must not learn them.
+                return Err(Refusal::new(
+                    "bad_source",
+                    "--from has a user name or a password in its address, where every user of this machine can read them",
+                )
+                .hint("fetch the archive yourself and pass its path"));
+            }
             if rest.len() == 3 || rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
                 return Err(Refusal::new("bad_source", format!("{from:?} is not an address")));
             }

@@ -57,6 +57,17 @@ fn row_b10_https_only() {
 }
 
 #[test]
+fn case_x09_credentials_in_an_address_are_refused_and_not_repeated() {
+    for address in ["https://me:secret@a/b.tgz", "HTTPS://secret@a", "https://a:secret@b?x=/"] {
+        let refusal = linux_plan(&Request { sha256: Some(DIGEST.into()), ..from(address) }).unwrap_err();
+        assert_eq!(refusal.code, "bad_source", "{address}");
+        assert!(!format!("{refusal:?}").contains("secret"), "{refusal:?}");
+    }
+    let later = Request { sha256: Some(DIGEST.into()), ..from("https://a/b@1.tgz") };
+    assert!(linux_plan(&later).is_ok());
+}
+
+#[test]
 fn what_an_archives_name_says() {
     let untested = |path: &str| Request { untested: true, ..from(path) };
     for (path, expected) in [
