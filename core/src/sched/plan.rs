@@ -141,7 +141,12 @@ impl Scheduler {
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&at| !self.lanes[at].decoding).collect();
         order.sort_by_key(|&at| self.chunk_order(at));
         let mut others: usize = order.iter().map(|&at| self.pending(at)).sum();
+        let decoding = flying.len();
         for at in order {
+            // Whoever is more urgent waits for the whole pass.
+            if flying[decoding..].iter().any(|row| row.class < self.lanes[at].live.class) {
+                budget = budget.min(self.budget.prompt_tokens(decoding));
+            }
             let pending = self.pending(at);
             others -= pending;
             let patient = self.lanes[at].passed_over < PATIENCE;

@@ -51,6 +51,20 @@ fn an_interactive_prompt_is_in_the_very_next_step() {
     world.run();
 }
 
+/// Somebody urgent does not wait for a step that others fill.
+#[test]
+fn a_prompt_has_short_chunks_beside_a_more_urgent_one() {
+    for (class, most) in [(Class::Interactive, 32), (Class::Background, 512)] {
+        let mut world = world(Engine { step_tokens: 512, ..ENGINE });
+        world.submit(of_class(Class::Background, job(0, &prompt(0, 900, 3), 3))).expect("room");
+        world.submit(of_class(class, job(1, &prompt(1, 40, 3), 3))).expect("room");
+        world.fail(StepFault::Yielded);
+        assert_eq!(runs(world.step.as_ref(), 1), 40);
+        assert_eq!(runs(world.step.as_ref(), 0), most.min(512 - 40));
+        world.run();
+    }
+}
+
 /// The gap between a decoding lane's tokens stays near what is asked, whatever a token costs.
 #[test]
 fn chunks_beside_decode_rows_follow_the_measured_time() {
