@@ -13,6 +13,7 @@ use minijinja::{Environment, ErrorKind};
 use serde_json::{Map, Value as Json};
 use std::io;
 use superfluid_core::Refusal;
+use superfluid_core::api::codes;
 
 /// Bytes a template may have.
 const MAX_SOURCE: usize = 1 << 20;
@@ -62,7 +63,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Compiles a template. Refused with `template_refused` where it is no Jinja, or too long.
+    /// Compiles a template. Refused with `template_error` where it is no Jinja, or too long.
     pub fn compile(source: &str) -> Result<Self, Refusal> {
         if source.len() > MAX_SOURCE {
             let message =
@@ -151,7 +152,7 @@ impl io::Write for &mut Bounded {
 }
 
 fn refusal(message: String) -> Refusal {
-    Refusal::new("template_refused", message).param("messages")
+    Refusal::new(codes::TEMPLATE_ERROR, message).param("messages")
 }
 
 /// What the template or its engine said.

@@ -32,7 +32,7 @@ fn shows(source: &str) -> String {
 
 fn refused(source: &str) -> String {
     let refusal = render(source, &json!([{"role": "user", "content": "hi"}])).unwrap_err();
-    assert_eq!(refusal.code, "template_refused");
+    assert_eq!(refusal.code, "template_error");
     assert!(refusal.message.len() < 2000, "{} bytes of message", refusal.message.len());
     refusal.message
 }
