@@ -129,9 +129,12 @@ impl Supervisor {
         self.loaded.as_deref()
     }
 
-    /// What the worker last said it is doing; zeroes after a restart.
-    pub const fn stats(&self) -> Stats {
-        self.stats
+    /// What the worker last said it is doing; zeroes after a restart. It says so only now and then,
+    /// so jobs that have ended since are taken off.
+    pub fn stats(&self) -> Stats {
+        let jobs = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
+        let running = self.stats.running.min(jobs);
+        Stats { running, waiting: self.stats.waiting.min(jobs - running), ..self.stats }
     }
 
     /// Jobs that have not ended.

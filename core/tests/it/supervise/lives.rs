@@ -66,8 +66,8 @@ fn a_ready_worker_is_asked_and_a_silent_one_is_killed() {
     let mut rig = Rig::ready();
     rig.pass_to_deadline();
     let Some(ToWorker::Ping { n }) = rig.sends.last().cloned() else { panic!("no ping") };
-    rig.frame(ToDaemon::Pong { n, stats: Stats { running: 2, ..Stats::default() } });
-    assert_eq!(rig.sup.stats().running, 2);
+    rig.frame(ToDaemon::Pong { n, stats: Stats { steps: 2, ..Stats::default() } });
+    assert_eq!(rig.sup.stats().steps, 2);
     rig.pass_to_deadline();
     assert_eq!(rig.sup.poll_timeout().map(|(_, why)| why), Some(Wake::Pong));
     rig.pass_to_deadline();
@@ -205,4 +205,22 @@ fn the_number_of_jobs_is_bounded() {
     }
     assert_eq!(failed_code(&rig.events, 3).as_deref(), Some("overloaded"));
     assert_eq!(rig.act(|sup, now| sup.submit(submit(2), now)), Err(Misuse::DuplicateId(2)));
+}
+
+#[test]
+fn case_k08_jobs_that_ended_are_not_counted_until_the_next_pong() {
+    let mut rig = Rig::ready();
+    for id in 1..=3 {
+        rig.submit(id);
+    }
+    rig.pass_to_deadline();
+    let Some(ToWorker::Ping { n }) = rig.sends.last().cloned() else { panic!("no ping") };
+    rig.frame(ToDaemon::Pong { n, stats: Stats { running: 2, waiting: 1, ..Stats::default() } });
+    let counted = |rig: &Rig| (rig.sup.stats().running, rig.sup.stats().waiting);
+    assert_eq!(counted(&rig), (2, 1));
+    rig.frame(finished(1));
+    assert_eq!(counted(&rig), (2, 0));
+    rig.frame(finished(2));
+    rig.frame(finished(3));
+    assert_eq!(counted(&rig), (0, 0));
 }
