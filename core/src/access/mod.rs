@@ -51,10 +51,11 @@ impl Access {
         if self.loopback {
             let host = knock.host.or(knock.authority);
             let names = host.into_iter().chain(knock.authority);
-            if host.is_none() || !names.into_iter().all(is_loopback_authority) {
+            let foreign = names.into_iter().find(|name| !is_loopback_authority(name));
+            if host.is_none() || foreign.is_some() {
                 return Err(Refusal::new(
                     codes::FORBIDDEN,
-                    format!("the Host header {} is not this server's", quoted(host)),
+                    format!("the host {} is not this server's", quoted(foreign)),
                 )
                 .hint("ask for localhost, 127.0.0.1 or [::1], or start the server with --host <address>"));
             }

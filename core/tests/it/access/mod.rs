@@ -44,6 +44,8 @@ fn case_x05_only_loopback_names_reach_a_loopback_server() {
     assert_eq!(code(&access, none), Err("forbidden".into()), "no Host at all");
     let absolute = Knock { authority: Some("evil.example"), ..host("localhost") };
     assert_eq!(code(&access, absolute), Err("forbidden".into()), "absolute form");
+    let refusal = access.judge(&absolute).unwrap_err();
+    assert!(refusal.message.contains("\"evil.example\""), "it names the foreign one: {refusal}");
     let open = Access { loopback: false, api_key: None };
     assert_eq!(code(&open, host("box.lan:8453")), Ok(None));
 }
