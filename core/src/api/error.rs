@@ -94,7 +94,9 @@ impl ErrorReply {
             message.push_str(hint);
             message.push(')');
         }
-        let message = super::paths::without_paths(&message);
+        // What is not found is the path that the client itself asked for.
+        let message =
+            if refusal.code == codes::NOT_FOUND { message } else { super::paths::without_paths(&message) };
         Self { status, kind, retry_after, message, param: refusal.param.clone(), code: refusal.code.clone() }
     }
 

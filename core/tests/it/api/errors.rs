@@ -94,3 +94,10 @@ fn models_are_listed_with_what_they_can_do() {
     );
     assert_eq!(serde_json::from_slice::<Value>(&model_card(&loading)).unwrap(), list["data"][1]);
 }
+
+#[test]
+fn a_path_that_is_not_here_is_told_as_it_was_asked_for() {
+    let told =
+        ErrorReply::new(&Refusal::new(codes::NOT_FOUND, "there is no POST \"/chat/completions\" here"));
+    assert_eq!(told.message, "there is no POST \"/chat/completions\" here");
+}
