@@ -1,64 +1,85 @@
 //! The running daemon: worker, server and signals.
 
-use super::ServeArgs;
-use super::prepare::Prepared;
+use super::prepare::{Choice, Prepared};
 use super::screen::Screen;
+use crate::print;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use superfluid_core::Refusal;
 use superfluid_core::access::Access;
 use superfluid_core::supervise;
 use superfluid_io_tokio::http::{self, Served, Server};
-use superfluid_io_tokio::worker::{self, Notice, Worker};
+use superfluid_io_tokio::worker::{Notice, Unstarted, Worker};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 /// Serves until a signal, or until the worker can't be kept up.
-pub(super) async fn run(server: Server, args: &ServeArgs, prepared: Prepared) -> ExitCode {
+///
+/// # Errors
+/// Where the worker's runtime is missing and can't be installed.
+pub(super) async fn run(
+    server: Server,
+    api_key: Option<String>,
+    choice: Choice,
+) -> Result<ExitCode, Refusal> {
+    let address = server
+        .local_addr()
+        .map_err(|error| Refusal::new("io", format!("cannot start the server: {error}")))?;
+    let url = url(address);
+    let access = Access { loopback: address.ip().is_loopback(), api_key };
+    let mut words = vec![format!("listening on {url}")];
+    if !access.loopback && access.api_key.is_none() {
+        words.push("warning: whoever can reach this address may use it; --api-key asks for a key".into());
+    }
+    let key = access.api_key.is_some();
+    let found = choice.find()?;
+    let (worker, mut unstarted) = Unstarted::new(choice.runtime().as_str());
+    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let runtime = choice.runtime().to_string();
+    let id = choice.id.clone();
+    let served = Served { id: id.clone(), runtime, created, worker: worker.clone() };
+    let (close, closed) = watch::channel(false);
+    let http = http::Config { access, ..http::Config::default() };
+    let server = tokio::spawn(server.run(http, served, closed));
+    let prepared = match found {
+        Some(prepared) => prepared,
+        None => {
+            words.drain(..).for_each(|line| print::note(&line));
+            print::note(&format!("the {} runtime is not installed; installing it", choice.runtime()));
+            install(&mut unstarted, choice).await?
+        }
+    };
     let mut screen = Screen::new();
-    let code = match (server.local_addr(), Signals::new()) {
-        (Ok(address), Ok(signals)) => serve(server, address, signals, args, prepared, &mut screen).await,
-        (Err(error), _) | (_, Err(error)) => {
+    for line in prepared.words.iter().chain(&words) {
+        screen.line(line);
+    }
+    let code = match Signals::new() {
+        Ok(mut signals) => {
+            let Prepared { program, spec, .. } = prepared;
+            let mut notices = unstarted.start(supervise::Config::default(), &id, program, spec);
+            let mut attended = Attended { id: &id, url: &url, key, worker, screen: &mut screen };
+            attend(&mut attended, &mut notices, &mut signals).await
+        }
+        Err(error) => {
             screen.line(&format!("error: cannot start the server: {error}"));
             ExitCode::FAILURE
         }
     };
-    screen.close();
-    code
-}
-
-async fn serve(
-    server: Server,
-    address: SocketAddr,
-    mut signals: Signals,
-    args: &ServeArgs,
-    prepared: Prepared,
-    screen: &mut Screen,
-) -> ExitCode {
-    let Prepared { id, runtime, program, spec, words } = prepared;
-    for line in &words {
-        screen.line(line);
-    }
-    let url = url(address);
-    screen.line(&format!("listening on {url}"));
-    let access = Access { loopback: address.ip().is_loopback(), api_key: args.api_key.clone() };
-    if !access.loopback && access.api_key.is_none() {
-        screen.line("warning: whoever can reach this address may use it; --api-key asks for a key");
-    }
-    let config = supervise::Config::default();
-    let (worker, mut notices) = worker::start(config, runtime.as_str(), &id, program, spec);
-    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let key = access.api_key.is_some();
-    let served = Served { id: id.clone(), runtime: runtime.to_string(), created, worker: worker.clone() };
-    let (close, closed) = watch::channel(false);
-    let http = http::Config { access, ..http::Config::default() };
-    let server = tokio::spawn(server.run(http, served, closed));
-    let code =
-        attend(&mut Attended { id: &id, url: &url, key, worker, screen }, &mut notices, &mut signals).await;
     // The server returns at once where nothing is left to send.
     let _ = close.send(true);
     let _ = server.await;
-    code
+    screen.close();
+    Ok(code)
+}
+
+/// Installs beside the server, which says meanwhile what it waits for. A signal ends the process,
+/// as it ends an install from the command line: the next one sweeps up.
+async fn install(unstarted: &mut Unstarted, choice: Choice) -> Result<Prepared, Refusal> {
+    let installing = tokio::task::spawn_blocking(move || choice.install());
+    unstarted.until(installing).await.unwrap_or_else(|error| {
+        Err(Refusal::new("internal_error", format!("the install ended without a result: {error}")))
+    })
 }
 
 /// An address as part of a URL that this machine can open.

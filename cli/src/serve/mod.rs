@@ -64,8 +64,7 @@ fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
     // The port comes before anything that takes long, and is held through it.
     let address = address(args)?;
     let server = runtime.block_on(Server::bind(address)).map_err(|error| cannot_listen(address, &error))?;
-    let prepared = prepare::worker(args, choice)?;
-    Ok(runtime.block_on(daemon::run(server, args, prepared)))
+    runtime.block_on(daemon::run(server, args.api_key.clone(), choice))
 }
 
 fn address(args: &ServeArgs) -> Result<SocketAddr, Refusal> {

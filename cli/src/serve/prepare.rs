@@ -19,17 +19,16 @@ use superfluid_io_tokio::worker::Program;
 /// A model and the runtime that serves it.
 pub(super) struct Choice {
     home: Home,
-    model: String,
-    id: String,
+    /// The model's id in the API.
+    pub(super) id: String,
     what: String,
     pick: Pick,
+    offline: bool,
+    spec: LoadSpec,
 }
 
 /// What the daemon needs.
 pub(super) struct Prepared {
-    /// The model's id in the API.
-    pub(super) id: String,
-    pub(super) runtime: RuntimeId,
     pub(super) program: Program,
     pub(super) spec: LoadSpec,
     /// What was chosen and why.
@@ -55,7 +54,8 @@ pub(super) fn choose(args: &ServeArgs) -> Result<Choice, Refusal> {
     let selectors = Selectors::parse(args.selectors.iter().map(String::as_str))?;
     selectors.check(&names)?;
     let pick = pick(&selectors.choose(&names), &Model::Path(inspected))?;
-    Ok(Choice { home, model, id, what, pick })
+    let spec = LoadSpec { model, max_batch: args.max_batch, max_context: args.max_context };
+    Ok(Choice { home, id, what, pick, offline: args.offline, spec })
 }
 
 /// A file's name without the suffix that says what it is.
@@ -66,38 +66,51 @@ fn model_id(file: &str) -> String {
     }
 }
 
-/// Finds the worker, and installs its runtime on first use.
-pub(super) fn worker(args: &ServeArgs, choice: Choice) -> Result<Prepared, Refusal> {
-    let Choice { home, model, id, what, pick } = choice;
-    let runtime = pick.runtime;
-    let find = || resolve(runtime, pick.install.as_ref(), &lookup::resolve_facts(runtime, &LINKED, &home)?);
-    let found = match find()? {
-        Resolution::Found(found) => found,
-        Resolution::NotInstalled { refusal, .. } if args.offline => {
-            return Err(refusal.hint("or serve without --offline, which installs it on first use"));
-        }
-        Resolution::NotInstalled { .. } => {
-            print::note(&format!("the {runtime} runtime is not installed; installing it"));
-            let asked =
-                Request { runtime, version: None, backend: None, from: None, sha256: None, untested: false };
-            let planning = request::plans(&asked)?;
-            for warning in &planning.warnings {
-                print::note(&format!("warning: {warning}"));
+impl Choice {
+    pub(super) fn runtime(&self) -> RuntimeId {
+        self.pick.runtime
+    }
+
+    /// The worker, or `None` where its runtime has to be installed first and may be.
+    pub(super) fn find(&self) -> Result<Option<Prepared>, Refusal> {
+        match self.resolve()? {
+            Resolution::Found(found) => Ok(Some(self.prepared(&found))),
+            Resolution::NotInstalled { refusal, .. } if self.offline => {
+                Err(refusal.hint("or serve without --offline, which installs it on first use"))
             }
-            request::install(runtime, planning, Purpose::Install, &home, &mut Progress::new())?;
-            match find()? {
-                Resolution::Found(found) => found,
-                Resolution::NotInstalled { refusal, .. } => return Err(refusal),
-            }
+            Resolution::NotInstalled { .. } => Ok(None),
         }
-    };
-    let words = vec![
-        format!("model:   {} ({what})", plain(&model)),
-        format!("runtime: {runtime} ({})", plain(&pick.reason)),
-        format!("worker:  {} ({})", plain(&found.program), place(&found)),
-    ];
-    let spec = LoadSpec { model, max_batch: args.max_batch, max_context: args.max_context };
-    Ok(Prepared { id, runtime, program: program(&found), spec, words })
+    }
+
+    /// Installs the runtime, then finds its worker. Blocks for as long as the install takes.
+    pub(super) fn install(&self) -> Result<Prepared, Refusal> {
+        let runtime = self.runtime();
+        let asked =
+            Request { runtime, version: None, backend: None, from: None, sha256: None, untested: false };
+        let planning = request::plans(&asked)?;
+        for warning in &planning.warnings {
+            print::note(&format!("warning: {warning}"));
+        }
+        request::install(runtime, planning, Purpose::Install, &self.home, &mut Progress::new())?;
+        match self.resolve()? {
+            Resolution::Found(found) => Ok(self.prepared(&found)),
+            Resolution::NotInstalled { refusal, .. } => Err(refusal),
+        }
+    }
+
+    fn resolve(&self) -> Result<Resolution, Refusal> {
+        let runtime = self.runtime();
+        resolve(runtime, self.pick.install.as_ref(), &lookup::resolve_facts(runtime, &LINKED, &self.home)?)
+    }
+
+    fn prepared(&self, found: &Resolved) -> Prepared {
+        let words = vec![
+            format!("model:   {} ({})", plain(&self.spec.model), self.what),
+            format!("runtime: {} ({})", self.runtime(), plain(&self.pick.reason)),
+            format!("worker:  {} ({})", plain(&found.program), place(found)),
+        ];
+        Prepared { program: program(found), spec: self.spec.clone(), words }
+    }
 }
 
 fn place(found: &Resolved) -> String {

@@ -15,6 +15,15 @@ fn slow(faults: &str) -> String {
     )
 }
 
+/// The head of a GGUF file with one tensor: all that is looked at before an install.
+fn gguf() -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let architecture = [&text("general.architecture")[..], &8_u32.to_le_bytes(), &text("llama")].concat();
+    let tensor = [&text("t")[..], &1_u32.to_le_bytes(), &1_u64.to_le_bytes(), &[0; 12]].concat();
+    let counts = [3_u32.to_le_bytes().as_slice(), &1_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
+    [b"GGUF", &counts[..], &architecture, &tensor, &[0; 64]].concat()
+}
+
 struct Daemon {
     _temp: TempDir,
     child: Child,
@@ -264,4 +273,35 @@ fn usage_errors_exit_with_2() {
         let (code, log) = ended(&slow(""), &args);
         assert_eq!(code, Some(2), "{args:?}: {log}");
     }
+}
+
+#[test]
+fn while_an_install_on_first_use_runs_health_says_so() {
+    let temp = tempfile::tempdir().unwrap();
+    let model = temp.path().join("tiny.gguf");
+    fs::write(&model, gguf()).unwrap();
+    // A proxy that takes the fetch's connection and keeps it waiting.
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_superfluid"))
+        .arg("serve")
+        .arg(&model)
+        .args(["--port", "0", "--runtime", "llamacpp"])
+        .env("SUPERFLUID_HOME", temp.path().join("home"))
+        .env("HTTPS_PROXY", format!("http://{}", proxy.local_addr().unwrap()))
+        .env_remove("NO_PROXY")
+        .env_remove("SUPERFLUID_API_KEY")
+        .env_remove("SUPERFLUID_WORKER_LLAMACPP")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let log = BufReader::new(child.stderr.take().unwrap());
+    let mut daemon = Daemon { _temp: temp, child, log, port: 0 };
+    let line = daemon.line("listening on http://127.0.0.1:");
+    daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
+    let (fetch, _) = proxy.accept().unwrap();
+    assert_eq!(daemon.health()["status"], "installing");
+    drop((fetch, proxy));
+    daemon.line("error: cannot fetch");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(1));
 }

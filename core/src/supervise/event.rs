@@ -96,6 +96,9 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
+    /// There is no process yet: its runtime is being installed. No supervisor says so, whoever
+    /// will start one does.
+    Installing,
     /// A process is being started, for the first time.
     Starting,
     /// The model is being loaded, for the first time.

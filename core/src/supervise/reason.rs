@@ -80,6 +80,12 @@ pub(super) fn job_lost(runtime: &str, restarts: bool) -> Refusal {
     if restarts { refusal.hint("the worker is being restarted; send the request again") } else { refusal }
 }
 
+/// What a client learns while the worker's runtime is not there yet. Code `model_loading`.
+pub fn installing(runtime: &str) -> Refusal {
+    Refusal::new(codes::MODEL_LOADING, format!("the {runtime} runtime is being installed"))
+        .hint("GET /health answers 200 when the model is ready")
+}
+
 pub(super) fn loading() -> Refusal {
     Refusal::new(codes::MODEL_LOADING, "the model is still loading")
         .hint("GET /health answers 200 when it is ready")

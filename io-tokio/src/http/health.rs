@@ -10,6 +10,9 @@ pub(super) fn answer(state: &State) -> Reply {
     let view = state.served.worker.view();
     let (status, word, reason) = match view.status {
         Status::Ready => (StatusCode::OK, "ready", None),
+        Status::Installing => {
+            (StatusCode::SERVICE_UNAVAILABLE, "installing", Some("the runtime is being installed"))
+        }
         Status::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting", Some("the worker is starting")),
         Status::Loading { .. } => (StatusCode::SERVICE_UNAVAILABLE, "loading", Some("the model is loading")),
         Status::Restarting => (

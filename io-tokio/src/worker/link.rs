@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use superfluid_core::refusal::Refusal;
 use superfluid_core::sched::JobId;
-use superfluid_core::supervise::{Config, Death, Effect, Event, Exit, Life, Status, Supervisor};
+use superfluid_core::supervise::{self, Config, Death, Effect, Event, Exit, Life, Status, Supervisor};
 use superfluid_core::time::Instant;
 use superfluid_core::wire::{self, LoadSpec, Loaded, Stats, Submit};
 use tokio::sync::{mpsc, watch};
@@ -109,24 +109,78 @@ pub fn start(
     program: Program,
     spec: LoadSpec,
 ) -> (Worker, mpsc::UnboundedReceiver<Notice>) {
-    let (asks, asked) = mpsc::unbounded_channel();
-    let (notices, noticed) = mpsc::unbounded_channel();
-    let origin = tokio::time::Instant::now();
-    let supervisor = Supervisor::new(config, runtime, spec, Instant::ORIGIN);
-    let (view, viewed) = watch::channel(look(&supervisor, None));
-    let link = Link {
-        supervisor,
-        program,
-        name: name.into(),
-        origin,
-        process: None,
-        slots: BTreeMap::new(),
-        loaded: None,
-        notices,
-        view,
-    };
-    tokio::spawn(link.run(asked));
-    (Worker { asks, view: viewed, ids: Arc::default() }, noticed)
+    let (worker, unstarted) = Unstarted::new(runtime);
+    (worker, unstarted.start(config, name, program, spec))
+}
+
+/// A worker whose program is still to be installed. Its handle works already: the view says
+/// [`Status::Installing`] and jobs are refused.
+#[derive(Debug)]
+pub struct Unstarted {
+    runtime: String,
+    asked: mpsc::UnboundedReceiver<Ask>,
+    view: watch::Sender<View>,
+}
+
+impl Unstarted {
+    /// A worker of `runtime`, by its canonical id.
+    pub fn new(runtime: &str) -> (Worker, Self) {
+        let (asks, asked) = mpsc::unbounded_channel();
+        let (view, viewed) = watch::channel(View {
+            status: Status::Installing,
+            loaded: None,
+            stats: Stats::default(),
+            jobs: 0,
+            lives: 0,
+        });
+        let worker = Worker { asks, view: viewed, ids: Arc::default() };
+        (worker, Self { runtime: runtime.into(), asked, view })
+    }
+
+    /// Waits for `ready`, and refuses jobs meanwhile.
+    pub async fn until<T>(&mut self, ready: impl Future<Output = T>) -> T {
+        tokio::pin!(ready);
+        loop {
+            tokio::select! {
+                biased;
+                ready = &mut ready => return ready,
+                Some(ask) = self.asked.recv() => self.refuse(&ask),
+            }
+        }
+    }
+
+    fn refuse(&self, ask: &Ask) {
+        if let Ask::Submit(_, slot) = ask {
+            slot.end(End::Failed(supervise::installing(&self.runtime)));
+        }
+    }
+
+    /// Starts it, as [`start`] does.
+    pub fn start(
+        self,
+        config: Config,
+        name: &str,
+        program: Program,
+        spec: LoadSpec,
+    ) -> mpsc::UnboundedReceiver<Notice> {
+        let (notices, noticed) = mpsc::unbounded_channel();
+        let origin = tokio::time::Instant::now();
+        let supervisor = Supervisor::new(config, self.runtime, spec, Instant::ORIGIN);
+        self.view.send_replace(look(&supervisor, None));
+        let link = Link {
+            supervisor,
+            program,
+            name: name.into(),
+            origin,
+            process: None,
+            slots: BTreeMap::new(),
+            loaded: None,
+            notices,
+            view: self.view,
+        };
+        tokio::spawn(link.run(self.asked));
+        noticed
+    }
 }
 
 fn look(supervisor: &Supervisor, loaded: Option<&Arc<Loaded>>) -> View {

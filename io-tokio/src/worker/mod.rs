@@ -2,13 +2,14 @@
 //!
 //! [`start`] runs core's [`Supervisor`](superfluid_core::supervise::Supervisor) in a task of its
 //! own. Clients talk to it through a [`Worker`]; what happens to the process comes out as
-//! [`Notice`]s and, for `/health`, as a [`View`].
+//! [`Notice`]s and, for `/health`, as a [`View`]. [`Unstarted`] is a worker whose runtime is still
+//! being installed.
 
 mod lines;
 mod link;
 mod process;
 mod ticket;
 
-pub use link::{Notice, View, Worker, start};
+pub use link::{Notice, Unstarted, View, Worker, start};
 pub use process::Program;
 pub use ticket::{End, News, Ticket};

@@ -1,11 +1,12 @@
 //! Workers that do not come up.
 
-use crate::client::get;
+use crate::client::{ask, get, post};
 use crate::fake::{Fake, shell};
-use crate::rig::serve;
+use crate::rig::{CHAT, serve};
 use superfluid_core::supervise::{Config, Death};
-use superfluid_core::wire::ToDaemon;
-use superfluid_io_tokio::worker::{Notice, Program};
+use superfluid_core::wire::{LoadSpec, ToDaemon};
+use superfluid_io_tokio::http::{self, Served, Server};
+use superfluid_io_tokio::worker::{Notice, Program, Unstarted};
 
 async fn death_of(program: Program, config: Config) -> Death {
     let mut rig = serve(program, Default::default(), config).await;
@@ -109,4 +110,26 @@ async fn health_is_503_with_the_reason_while_loading() {
     };
     assert_eq!((&health["status"], &health["reason"]), (&"loading".into(), &"the model is loading".into()));
     assert_eq!(get(rig.address, "/v1/models").await.json()["data"][0]["id"], "tiny");
+}
+
+#[tokio::test]
+async fn while_its_runtime_is_installed_requests_are_answered_and_told_to_wait() {
+    let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = server.local_addr().unwrap();
+    let (worker, mut unstarted) = Unstarted::new("mock");
+    let served = Served { id: "tiny".into(), runtime: "mock".into(), created: 1, worker };
+    let (_close, closed) = tokio::sync::watch::channel(false);
+    tokio::spawn(server.run(http::Config::default(), served, closed));
+    let asked = async {
+        let health = get(address, "/health").await;
+        assert_eq!((health.status, health.json()["status"].as_str()), (503, Some("installing")));
+        let chat = ask(address, post("/v1/chat/completions", CHAT)).await;
+        assert_eq!((chat.status, chat.code().as_str()), (503, "model_loading"));
+        assert!(chat.head.contains("retry-after"), "{}", chat.head);
+        assert_eq!(get(address, "/v1/models").await.json()["data"][0]["id"], "tiny");
+    };
+    unstarted.until(asked).await;
+    let mut notices = unstarted.start(Config::default(), "tiny", shell("exit 3", &[]), LoadSpec::default());
+    assert!(matches!(notices.recv().await, Some(Notice::Down { restart_in: None, .. })));
+    while get(address, "/health").await.json()["status"] != "failed" {}
 }
