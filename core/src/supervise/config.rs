@@ -22,8 +22,10 @@ pub struct Config {
     pub backoff_first: Duration,
     /// The longest wait before a restart.
     pub backoff_max: Duration,
-    /// Crashes in a row after which the supervisor gives up. A life that completed a job, or
-    /// was ready for `stable`, ends the row.
+    /// Crashes in a row after which the supervisor gives up: those of a worker that did not come
+    /// up, or had nothing to do. One that dies of its jobs is restarted without end, ever slower,
+    /// so that a client that sends the same poison over and over can't end the service. A life
+    /// that completed a job, or was ready for `stable`, ends the row.
     pub crashes_max: u32,
     /// See `crashes_max`.
     pub stable: Duration,

@@ -22,6 +22,7 @@ impl Supervisor {
     pub(super) fn spawn(&mut self) {
         self.life.0 += 1;
         self.completed = false;
+        self.provoked = false;
         self.stats = Stats::default();
         self.state = State::Spawning;
         self.effects.push_back(Effect::Spawn { life: self.life });
@@ -54,6 +55,7 @@ impl Supervisor {
             && (self.completed || now.since(since) >= self.config.stable)
         {
             self.crashes = 0;
+            self.unprovoked = 0;
         }
     }
 
@@ -78,8 +80,9 @@ impl Supervisor {
             self.events.push_back(Event::Stopped);
             return;
         }
-        self.crashes += 1;
-        if self.loaded.is_none() || self.crashes > self.config.crashes_max {
+        self.crashes = self.crashes.saturating_add(1);
+        self.unprovoked += u32::from(!self.provoked);
+        if self.loaded.is_none() || self.unprovoked > self.config.crashes_max {
             let runtime = self.runtime.clone();
             self.fail_jobs(|| reason::gone(&runtime));
             self.state = State::Failed;
@@ -94,6 +97,8 @@ impl Supervisor {
     /// Ends the jobs the process had. A job that was being given up was not lost.
     pub(super) fn fail_lost(&mut self) {
         for job in self.jobs.take(|job| job.place != Place::Held) {
+            // A client that goes away at once does not make its job harmless.
+            self.provoked = true;
             let id = job.submit.id;
             if job.place == Place::Cancelling {
                 self.finish_cancelled(id);

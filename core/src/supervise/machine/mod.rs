@@ -71,7 +71,12 @@ pub struct Supervisor {
     state: State,
     goal: Goal,
     life: Life,
+    /// In a row.
     crashes: u32,
+    /// Those of them that no job can be blamed for.
+    unprovoked: u32,
+    /// Whether this life took jobs down with it.
+    provoked: bool,
     /// Whether this life completed a job.
     completed: bool,
     pings: u64,
@@ -98,6 +103,8 @@ impl Supervisor {
             goal: Goal::Serve,
             life: Life(0),
             crashes: 0,
+            unprovoked: 0,
+            provoked: false,
             completed: false,
             pings: 0,
             stats: Stats::default(),

@@ -108,7 +108,6 @@ fn case_f04_waits_grow_and_the_row_of_crashes_is_bounded() {
     rig.come_up();
     let mut waits = vec![];
     loop {
-        rig.submit(100 + waits.len() as u64);
         rig.exit(killed());
         let Some(wait) = rig.down().1 else { break };
         waits.push(wait.as_millis());
@@ -119,6 +118,24 @@ fn case_f04_waits_grow_and_the_row_of_crashes_is_bounded() {
     assert_eq!(rig.sup.status(), Status::Failed);
     rig.submit(999);
     assert_eq!(failed_code(&rig.events, 999).as_deref(), Some("worker_failed"));
+}
+
+#[test]
+fn case_f04_poison_sent_over_and_over_never_ends_the_service() {
+    let config = Config { crashes_max: 1, ..Config::default() };
+    let mut rig = Rig::new(config);
+    rig.come_up();
+    let mut waits = vec![];
+    for id in 1..=10 {
+        rig.submit(id);
+        rig.exit(killed());
+        assert_eq!(failed_code(&rig.events, id).as_deref(), Some("worker_failed"));
+        waits.push(rig.down().1.expect("it is restarted").as_millis());
+        rig.pass_to_deadline();
+        rig.come_up();
+    }
+    assert_eq!(waits, [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
+    assert_eq!(rig.sup.status(), Status::Ready);
 }
 
 #[test]
