@@ -37,6 +37,8 @@ pub mod codes {
     pub const TEXT_TOO_LONG: &str = "text_too_long";
     /// 400: the device has no room for this request, even alone; a shorter prompt may fit.
     pub const OUT_OF_MEMORY: &str = "out_of_memory";
+    /// 400: what came is no HTTP/1.1 request.
+    pub const INVALID_HTTP: &str = "invalid_http";
     /// 401: an API key is asked for and the request has another or none.
     pub const INVALID_API_KEY: &str = "invalid_api_key";
     /// 403: the `Host` or `Origin` is not one this server answers.
@@ -51,6 +53,10 @@ pub mod codes {
     pub const REQUEST_TIMEOUT: &str = "request_timeout";
     /// 413: the body is larger than the server takes.
     pub const BODY_TOO_LARGE: &str = "body_too_large";
+    /// 414: the request line is longer than the server reads.
+    pub const URI_TOO_LONG: &str = "uri_too_long";
+    /// 431: the headers are more or longer than the server reads.
+    pub const HEADERS_TOO_LARGE: &str = "headers_too_large";
     /// 429: too many requests are waiting.
     pub const OVERLOADED: &str = "overloaded";
     /// 503: the model is still loading, or its worker is being restarted.
@@ -120,6 +126,16 @@ impl ErrorReply {
     }
 }
 
+/// The reply to a request whose head can't be read; `status` says why: 414, 431, or 400.
+pub fn unreadable(status: u16) -> ErrorReply {
+    let (code, message) = match status {
+        414 => (codes::URI_TOO_LONG, "the request's path is longer than this server reads"),
+        431 => (codes::HEADERS_TOO_LARGE, "the request's headers are more or longer than this server reads"),
+        _ => (codes::INVALID_HTTP, "this is no HTTP/1.1 request: its first line or a header is malformed"),
+    };
+    ErrorReply::new(&Refusal::new(code, message))
+}
+
 /// Status, type and `Retry-After` of a code.
 fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
     match code {
@@ -128,6 +144,7 @@ fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
         | codes::INVALID_VALUE
         | codes::MISSING_PARAMETER
         | codes::INVALID_HEADER
+        | codes::INVALID_HTTP
         | codes::UNSUPPORTED_PARAMETER
         | codes::UNSUPPORTED_INPUT
         | codes::UNSUPPORTED_MODEL
@@ -144,6 +161,8 @@ fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
         codes::METHOD_NOT_ALLOWED => (405, REQUEST, None),
         codes::REQUEST_TIMEOUT => (408, REQUEST, None),
         codes::BODY_TOO_LARGE => (413, REQUEST, None),
+        codes::URI_TOO_LONG => (414, REQUEST, None),
+        codes::HEADERS_TOO_LARGE => (431, REQUEST, None),
         codes::OVERLOADED => (429, "overloaded_error", Some(1)),
         codes::MODEL_LOADING => (503, SERVER, Some(2)),
         codes::SHUTTING_DOWN | codes::CANCELLED => (503, SERVER, None),

@@ -1,6 +1,7 @@
 //! The listening socket and its connections.
 
 use super::stall::Stall;
+use super::unread::Unread;
 use super::{Config, Served, State, route};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -84,7 +85,7 @@ impl Server {
 async fn serve(socket: TcpStream, state: Arc<State>, mut close: watch::Receiver<bool>) {
     // Tokens are small writes that must not wait for each other.
     let _ = socket.set_nodelay(true);
-    let io = TokioIo::new(Stall::new(socket, state.config.write_timeout));
+    let io = TokioIo::new(Unread::new(Stall::new(socket, state.config.write_timeout)));
     let head_timeout = state.config.head_timeout;
     let service = service_fn(move |request| {
         let state = Arc::clone(&state);

@@ -17,6 +17,7 @@ mod models;
 mod reply;
 mod route;
 mod stall;
+mod unread;
 
 pub use conn::Server;
 

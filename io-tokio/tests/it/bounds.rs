@@ -41,7 +41,7 @@ async fn case_p11_a_body_one_byte_short_is_told() {
     let whole = post("/v1/chat/completions", CHAT);
     let mut client = Client::open(rig.address).await;
     client.send(&whole[..whole.len() - 1]).await;
-    let answer = answer(&client.to_end().await);
+    let answer = answer(&client.read_to_end().await);
     assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));
 }
 
@@ -74,7 +74,7 @@ async fn lines_that_say_nothing_are_closed_and_their_places_used_again() {
     }
     assert_eq!(get(rig.address, "/health").await.status, 200);
     for client in &mut silent {
-        client.to_end().await;
+        client.read_to_end().await;
     }
 }
 
@@ -87,8 +87,31 @@ async fn heads_without_end_and_lines_that_are_no_http_are_closed() {
         let mut client = Client::open(rig.address).await;
         // The server may close while this is still being written.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut client.socket, junk.as_bytes()).await;
-        let text = client.to_end().await;
+        let text = client.read_to_end().await;
         assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
     }
     assert_eq!(get(rig.address, "/health").await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_no_request_gets_the_api_s_error_and_an_end() {
+    let (rig, _fake) = start_with(Config::default(), Default::default()).await;
+    let fields = "X: 1\r\n".repeat(200);
+    for (sent, status, code) in [
+        ("\x16\x03\x01 hello\r\n\r\n".to_owned(), 400, "invalid_http"),
+        ("GET /health\r\n\r\n".into(), 400, "invalid_http"),
+        ("GET /health HTTP/1.1\r\nContent-Length: x\r\n\r\n".into(), 400, "invalid_http"),
+        (format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000)), 414, "uri_too_long"),
+        (format!("GET / HTTP/1.1\r\n{fields}\r\n"), 431, "headers_too_large"),
+    ] {
+        let answer = ask(rig.address, &sent).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{sent:.40}");
+        assert!(answer.head.contains("content-type: application/json"), "{}", answer.head);
+    }
+    // After a good request on the same line, too.
+    let mut client = Client::open(rig.address).await;
+    client.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    client.until("restarts").await;
+    client.send("nonsense\r\n\r\n").await;
+    assert!(client.read_to_end().await.contains("invalid_http"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use superfluid_core::Refusal;
-use superfluid_core::api::{ErrorReply, ModelCard, codes, model_card, model_list};
+use superfluid_core::api::{ErrorReply, ModelCard, codes, model_card, model_list, unreadable};
 use superfluid_core::capability::{Leaf, Record};
 
 fn message(text: &str) -> String {
@@ -100,4 +100,12 @@ fn a_path_that_is_not_here_is_told_as_it_was_asked_for() {
     let told =
         ErrorReply::new(&Refusal::new(codes::NOT_FOUND, "there is no POST \"/chat/completions\" here"));
     assert_eq!(told.message, "there is no POST \"/chat/completions\" here");
+}
+
+#[test]
+fn a_request_that_cannot_be_read_keeps_its_status() {
+    for (status, code) in [(400, "invalid_http"), (414, "uri_too_long"), (431, "headers_too_large")] {
+        let reply = unreadable(status);
+        assert_eq!((reply.status, reply.code.as_str()), (status, code));
+    }
 }
