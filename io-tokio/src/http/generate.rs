@@ -1,17 +1,21 @@
 //! `/v1/chat/completions` and `/v1/completions`.
 
+use super::State;
+use super::body::{self, Whole};
 use super::exchange::Exchange;
 use super::reply::Reply;
-use super::{State, body};
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
 use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 use superfluid_core::Refusal;
-use superfluid_core::api::{self, Endpoint};
+use superfluid_core::api::{self, Endpoint, Request};
 use superfluid_core::capability::validate_request;
 use superfluid_core::sched::JobId;
 use superfluid_core::time::Instant;
+
+/// Bytes from which a body is parsed on a thread of its own.
+const LARGE: usize = 256 << 10;
 
 /// Answers, or says why not before anything of a stream was sent.
 pub(super) async fn answer(
@@ -23,13 +27,8 @@ pub(super) async fn answer(
     let header = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     api::check_content_type(header("content-type"))?;
     let class = api::parse_class(header("x-superfluid-qos"))?;
-    let whole = body::read(state, body).await?;
-    let served = [state.served.id.as_str()];
-    let request = match endpoint {
-        Endpoint::Chat => api::parse_chat(&whole.bytes, &state.config.bounds, &served)?,
-        Endpoint::Completion => api::parse_completion(&whole.bytes, &state.config.bounds, &served)?,
-    };
-    drop(whole.bytes);
+    let Whole { bytes, share } = body::read(state, body).await?;
+    let request = parse(state, endpoint, bytes).await?;
     if let Some(loaded) = state.served.worker.view().loaded {
         request.check_vocab(loaded.vocab)?;
         validate_request(&loaded.record, &state.served.id, &request)?;
@@ -39,7 +38,22 @@ pub(super) async fn answer(
     let reply = api::Reply::new(&request, &unique, now, Instant::ORIGIN);
     let submit = request.into_submit(JobId(0), class, random(), now);
     let ticket = state.served.worker.submit(submit);
-    Ok(Exchange::new(ticket, reply, whole.share).answer().await)
+    Ok(Exchange::new(ticket, reply, share).answer().await)
+}
+
+/// Elsewhere where it takes long: other clients' tokens must not wait for it.
+async fn parse(state: &State, endpoint: Endpoint, bytes: Vec<u8>) -> Result<Request, Refusal> {
+    let (large, bounds, id) = (bytes.len() > LARGE, state.config.bounds, state.served.id.clone());
+    let parse = move || match endpoint {
+        Endpoint::Chat => api::parse_chat(&bytes, &bounds, &[&id]),
+        Endpoint::Completion => api::parse_completion(&bytes, &bounds, &[&id]),
+    };
+    if !large {
+        return parse();
+    }
+    tokio::task::spawn_blocking(parse).await.unwrap_or_else(|error| {
+        Err(Refusal::new("internal_error", format!("the request was not parsed: {error}")))
+    })
 }
 
 fn unix_now() -> u64 {
