@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// Reads to the end of the line.
-    pub(crate) async fn to_end(&mut self) -> String {
+    pub(crate) async fn read_to_end(&mut self) -> String {
         while self.read().await {}
         String::from_utf8_lossy(&self.got).into_owned()
     }
@@ -71,7 +71,7 @@ pub(crate) fn post(path: &str, body: &str) -> String {
 pub(crate) async fn ask(address: SocketAddr, request: impl AsRef<[u8]>) -> Answer {
     let mut client = Client::open(address).await;
     client.send(request).await;
-    answer(&client.to_end().await)
+    answer(&client.read_to_end().await)
 }
 
 pub(crate) async fn get(address: SocketAddr, path: &str) -> Answer {

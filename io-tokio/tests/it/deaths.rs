@@ -37,15 +37,14 @@ async fn case_f02_a_worker_killed_mid_stream_is_reaped_and_its_successor_serves(
     fake.text(job.id, "Hel");
     client.until("Hel").await;
     let killed = kill_worker();
-    let text = client.to_end().await;
+    let text = client.read_to_end().await;
     assert_eq!(text.matches("\"error\"").count(), 1, "{text}");
     assert!(text.contains("worker_failed") && !text.contains("[DONE]"), "{text}");
     // Its grandchild still holds the pipe; the worker itself is reaped all the same.
     assert!(test_kill_process(killed).is_err(), "no zombie is left");
     let down = loop {
-        match rig.notices.recv().await.unwrap() {
-            Notice::Down { death, restart_in } => break (death, restart_in),
-            _ => {}
+        if let Notice::Down { death, restart_in } = rig.notices.recv().await.unwrap() {
+            break (death, restart_in);
         }
     };
     assert!(down.0.refusal.message.contains("SIGKILL"), "{:?}", down.0);
@@ -93,7 +92,7 @@ async fn draining_finishes_what_runs_and_refuses_what_comes() {
     assert_eq!(get(rig.address, "/health").await.json()["status"], "draining");
     fake.text(job.id, "last words");
     fake.finish(job.id);
-    let text = client.to_end().await;
+    let text = client.read_to_end().await;
     assert!(text.contains("last words") && text.contains("[DONE]"));
     // This worker only carries bytes and does not know that it is told to go.
     rig.worker.stop();

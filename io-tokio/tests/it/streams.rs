@@ -31,7 +31,7 @@ async fn case_s05_a_stream_ends_in_exactly_one_done() {
     client.until("Hel").await;
     fake.text(job.id, "lo");
     fake.finish(job.id);
-    let text = client.to_end().await;
+    let text = client.read_to_end().await;
     assert!(text.contains("text/event-stream"), "{text}");
     assert_eq!(text.matches("data: [DONE]").count(), 1, "{text}");
     assert_eq!(text.matches("\"finish_reason\":\"stop\"").count(), 1, "{text}");
@@ -48,7 +48,7 @@ async fn case_s05_a_failure_inside_a_stream_is_one_error_event() {
     client.until("Hel").await;
     let refusal = Refusal::new("device_fault", "reading /secret/place/model.gguf failed");
     fake.say(&ToDaemon::Failed { id: job.id, refusal });
-    let text = client.to_end().await;
+    let text = client.read_to_end().await;
     assert_eq!(text.matches("\"error\"").count(), 1, "{text}");
     assert!(!text.contains("[DONE]") && !text.contains("/secret"), "{text}");
 }
@@ -93,7 +93,7 @@ async fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
     fake.finish(other.id);
     assert!(asked.await.unwrap().body.contains("quick"));
     fake.finish(job.id);
-    let text = slow.to_end().await;
+    let text = slow.read_to_end().await;
     assert_eq!(text.matches("0123456789abcdef").count(), 200 * 4096);
     assert_eq!(text.matches("data: [DONE]").count(), 1);
 }
@@ -118,7 +118,7 @@ async fn many_tokens_of_many_jobs_in_one_frame_go_to_their_clients() {
     }
     for (client, job) in &mut clients {
         fake.finish(job.id);
-        let text = client.to_end().await;
+        let text = client.read_to_end().await;
         let marks: Vec<String> = (0..50).map(|round| format!("<{}:{round}>", job.id.0)).collect();
         assert!(marks.iter().all(|mark| text.contains(mark)), "{text}");
         assert_eq!(text.matches('<').count(), 50, "only its own");
