@@ -55,20 +55,25 @@ pub fn lock(id: RuntimeId) -> String {
     format!("runtimes/{id}/{LOCK}")
 }
 
-/// `runtimes/<id>/.staging-<token>`, where an install is made; the token is the driver's.
-pub fn staging(id: RuntimeId, token: u64) -> String {
-    format!("runtimes/{id}/.staging-{token:016x}")
-}
+/// What the name of a staging directory begins with, in a runtime's folder.
+pub const STAGE: &str = ".stage-";
 
-/// `runtimes/<id>/.old-<token>`, where an install that is replaced or removed waits.
-pub fn retired(id: RuntimeId, token: u64) -> String {
-    format!("runtimes/{id}/.old-{token:016x}")
-}
+/// What the name begins with under which something waits while another takes its place.
+pub const ASIDE: &str = ".aside-";
+
+/// What the name begins with under which a removed install waits to be deleted.
+pub const TRASH: &str = ".trash-";
+
+/// What the name of a link or file begins with that is about to replace another.
+pub const NEW: &str = ".new-";
 
 /// Whether a name in a runtime's folder is left from an install that ended early, and may be
-/// swept by whoever holds the lock.
+/// swept by whoever holds the lock. Other names with a dot are somebody else's: a file manager's,
+/// a file system's.
 pub fn is_leftover(name: &str) -> bool {
-    name.starts_with('.') && name != LOCK
+    [STAGE, ASIDE, TRASH, NEW]
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
 }
 
 /// `runtimes/<id>/<install>/runtime.json`

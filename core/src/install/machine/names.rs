@@ -1,14 +1,13 @@
 //! Temporary names in a runtime's directory. They begin with a dot and lie beside the installs, so
 //! that the last step is a rename on one file system and a later run can sweep what a dead one left.
 
+use crate::install::layout::{ASIDE, STAGE, TRASH};
 use alloc::format;
 use alloc::string::String;
 
-const ASIDE: &str = ".aside-";
-
 /// The staging directory of one attempt.
 pub(super) fn stage(nonce: &str, attempt: usize) -> String {
-    format!(".stage-{nonce}-{attempt}")
+    format!("{STAGE}{nonce}-{attempt}")
 }
 
 /// Where what stood at an install's name waits while another takes its place. A run that finds it
@@ -24,7 +23,7 @@ pub(super) fn aside_of(entry: &str) -> Option<&str> {
 
 /// Where a removed install waits to be deleted.
 pub(super) fn trash(nonce: &str, name: &str) -> String {
-    format!(".trash-{nonce}-{name}")
+    format!("{TRASH}{nonce}-{name}")
 }
 
 /// Whether a process id and random text may stand in a file name.

@@ -34,13 +34,23 @@ fn row_c1_the_layout() {
     assert_eq!(layout::manifest(id, &name), "runtimes/llamacpp/b11284-cuda/runtime.json");
     assert_eq!(layout::current(id), "runtimes/llamacpp/current");
     assert_eq!(layout::pinned(id), "runtimes/llamacpp/pinned");
-    let file = |path: String| path.rsplit('/').next().unwrap_or_default().to_string();
-    assert!(layout::is_leftover(&file(layout::staging(id, 7))));
-    assert!(layout::is_leftover(&file(layout::retired(id, 7))));
-    assert!(!layout::is_leftover(&file(layout::lock(id))));
+    assert_eq!(layout::lock(id), "runtimes/llamacpp/.lock");
     assert_eq!(layout::named("b11284-cuda\n"), Some(name));
     assert_eq!(layout::named("../x\n"), None);
     assert_eq!(layout::named("a\nb\n"), None);
+}
+
+/// A file manager's, a network file system's, a user's own: none of them is swept.
+#[test]
+fn only_temporary_names_of_our_own_are_leftovers() {
+    for ours in [".stage-7-a-0", ".aside-b1-cpu", ".trash-7-a-b1-cpu", ".new-current", ".new-pinned"] {
+        assert!(layout::is_leftover(ours), "{ours}");
+    }
+    for theirs in
+        [".lock", ".DS_Store", ".nfs000000000001", ".hidden", ".stage-", ".stage", ".newer", ".", "b1-cpu"]
+    {
+        assert!(!layout::is_leftover(theirs), "{theirs}");
+    }
 }
 
 proptest! {

@@ -20,8 +20,10 @@ struct Before {
 fn before() -> impl Strategy<Value = Before> {
     let same =
         proptest::option::of(prop_oneof![Just("link"), Just("file"), Just("half"), Just("whole, other")]);
-    let junk =
-        proptest::sample::subsequence(vec![".stage-1-0", ".trash-1-b1-cpu", ".new-current", ".x"], 0..=4);
+    let junk = proptest::sample::subsequence(
+        vec![".stage-1-0", ".trash-1-b1-cpu", ".new-current", ".stage-x"],
+        0..=4,
+    );
     (any::<bool>(), same, junk, any::<bool>()).prop_map(|(other, same_version, junk, pinned)| Before {
         other,
         same_version,
