@@ -51,6 +51,11 @@ pub mod text;
 pub mod time;
 pub mod wire;
 
+/// The readme's example of driving a machine, run as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
+
 pub use machine::Misuse;
 pub use refusal::Refusal;
 pub use time::{Duration, Instant};
