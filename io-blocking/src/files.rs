@@ -146,6 +146,8 @@ pub(crate) fn fault(what: &str, error: &io::Error) -> Fault {
         ErrorKind::PermissionDenied => FaultKind::Permission,
         ErrorKind::ReadOnlyFilesystem => FaultKind::ReadOnly,
         ErrorKind::NotFound => FaultKind::NotFound,
+        ErrorKind::IsADirectory => FaultKind::Folder,
+        ErrorKind::NotADirectory => FaultKind::NotFolder,
         ErrorKind::Unsupported => FaultKind::Unsupported,
         _ => FaultKind::Other,
     };
@@ -153,6 +155,9 @@ pub(crate) fn fault(what: &str, error: &io::Error) -> Fault {
         FaultKind::NoSpace => "no space left on device".into(),
         FaultKind::Permission => "permission denied".into(),
         FaultKind::NotFound => "there is no such file".into(),
+        FaultKind::ReadOnly => "the file system is read-only".into(),
+        FaultKind::Folder => "it is a folder".into(),
+        FaultKind::NotFolder => "a part of this path is a file, not a folder".into(),
         _ => error.to_string(),
     };
     Fault::new(kind, format!("{what}: {words}"))

@@ -17,8 +17,11 @@ impl Home {
         }
         match std::env::home_dir().filter(|home| home.is_absolute()) {
             Some(user) => Self::at(user.join(layout::DEFAULT_HOME)),
-            None => Err(Refusal::new("no_home", "neither SUPERFLUID_HOME nor HOME names a folder")
-                .hint("set SUPERFLUID_HOME to the folder superfluid may keep its runtimes in")),
+            None => Err(Refusal::new(
+                "no_home",
+                "SUPERFLUID_HOME is not set, and HOME names no folder by an absolute path",
+            )
+            .hint("set SUPERFLUID_HOME to the folder superfluid may keep its runtimes in")),
         }
     }
 

@@ -4,6 +4,7 @@ use crate::archive::{self, Trouble};
 use crate::files::{self, Dir, fault};
 use crate::process::{self, Ended};
 use crate::{fetch, inventory};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -62,7 +63,7 @@ pub fn run(
 pub fn look(runtime: RuntimeId, dir: &Path) -> Result<Listing, Refusal> {
     list(runtime, dir).or_else(|error| match error.kind() {
         ErrorKind::NotFound => Ok(Listing::default()),
-        _ => Err(Refusal::new("io", format!("cannot read {}: {error}", dir.display()))),
+        _ => Err(fault(&format!("cannot read {}", dir.display()), &error).refusal()),
     })
 }
 
@@ -187,7 +188,7 @@ impl Installer {
 
     /// Makes something new beside `path`, then puts it in its place.
     fn replace(&self, path: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-        let temporary = self.at(&format!(".new-{path}"));
+        let temporary = self.at(&format!("{}{path}", layout::NEW));
         files::remove(&temporary)?;
         make(&temporary)?;
         std::fs::rename(&temporary, self.at(path)).inspect_err(|_| {
@@ -210,10 +211,7 @@ impl Installer {
             .map_err(|error| fault(&format!("cannot make the folder {}", self.dir.display()), &error))?;
         let opened = rustix::fs::open(
             &path,
-            rustix::fs::OFlags::CREATE
-                | rustix::fs::OFlags::RDWR
-                | rustix::fs::OFlags::NOFOLLOW
-                | rustix::fs::OFlags::CLOEXEC,
+            OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC,
             rustix::fs::Mode::from_raw_mode(0o644),
         );
         let file = File::from(opened.map_err(|error| lock_fault(&error.into()))?);
@@ -290,7 +288,10 @@ fn list(runtime: RuntimeId, dir: &Path) -> io::Result<Listing> {
 /// A small text file, or nothing.
 fn read_text(path: &Path, most: u64) -> Option<String> {
     let mut text = String::new();
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|meta| meta.is_file()))?;
+    // Opening a FIFO would wait for its writer.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?);
+    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     file.take(most + 1).read_to_string(&mut text).ok()?;
     (text.len() as u64 <= most).then_some(text)
 }

@@ -82,7 +82,12 @@ pub fn inspect(path: &Path) -> Result<Inspected, Refusal> {
         );
         refusal.hint("check the path")
     };
-    if path.metadata().map_err(cannot)?.is_dir() {
+    let meta = path.metadata().map_err(cannot)?;
+    if !meta.is_dir() && !meta.is_file() {
+        return Err(Refusal::new("bad_model", format!("{name} is neither a file nor a folder"))
+            .hint("save the model to a file first; it is read in more than one place"));
+    }
+    if meta.is_dir() {
         let mut entries = Vec::new();
         for entry in std::fs::read_dir(path).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;

@@ -7,6 +7,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use superfluid_core::install::archive::Shape;
 use superfluid_core::install::machine::{Event, Machine};
+use superfluid_core::runtime::RuntimeId;
+use superfluid_io_blocking::install::look;
 
 fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -230,4 +232,76 @@ fn case_i03_a_lock_that_cannot_be_taken_is_named() {
     symlink("nowhere", world.dir.join(".lock")).expect("a link");
     let message = world.install(&tgz(&[base()])).expect_err("the lock file is a link").message;
     assert!(message.contains("home/runtimes/llamacpp/.lock"), "{message}");
+}
+
+/// A copy of a home that follows links makes a folder of `current`; anything may lie at `pinned`.
+#[test]
+fn a_folder_in_the_place_of_a_link_or_the_pin_is_named_with_what_to_do() {
+    let world = World::new();
+    world.install(&tgz(&[base()])).expect("it installs");
+    for place in ["current", "pinned"] {
+        let path = world.dir.join(place);
+        // Only `current` may be there yet.
+        let _ = std::fs::remove_file(&path);
+        std::fs::create_dir(&path).expect("a folder");
+        std::fs::write(path.join("mine"), "mine").expect("a file");
+        let refusal = world.edit(Machine::pin(name("b1-cpu"))).expect_err("a folder is there");
+        assert_eq!(refusal.code, "folder_in_the_way");
+        let shown = path.display().to_string();
+        assert!(refusal.message.ends_with(&format!("{shown}: it is a folder")), "{}", refusal.message);
+        assert!(refusal.hints[0].contains("move that folder away"), "{:?}", refusal.hints);
+        assert_eq!(std::fs::read_to_string(path.join("mine")).expect("untouched"), "mine");
+        std::fs::remove_dir_all(&path).expect("moved away");
+    }
+    world.edit(Machine::pin(name("b1-cpu"))).expect("it pins");
+}
+
+#[test]
+fn an_archive_that_is_a_folder_and_a_home_that_is_a_file_are_said_so() {
+    let world = World::new();
+    let folder = world.temp.path().display().to_string();
+    let refusal = world.install_plans(vec![plan("b1", "cpu", &folder)]).0.expect_err("a folder");
+    assert_eq!(refusal.message, format!("cannot read {folder}: it is a folder"));
+    assert_eq!(refusal.hints, ["pass the path of the archive itself"]);
+    let file = world.put("home-file", b"x");
+    let dir = Path::new(&file).join("runtimes/llamacpp");
+    let refusal = look(RuntimeId::Llamacpp, &dir).expect_err("a file is no home");
+    assert_eq!(refusal.code, "not_a_folder");
+    assert!(refusal.message.contains("a part of this path is a file"), "{}", refusal.message);
+    assert!(refusal.hints[0].contains("SUPERFLUID_HOME"), "{:?}", refusal.hints);
+}
+
+#[test]
+fn a_fifo_is_no_pin_and_nobody_waits_for_it() {
+    let world = World::new();
+    world.install(&tgz(&[base()])).expect("it installs");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        world.dir.join("pinned"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .expect("a FIFO");
+    assert_eq!(look(RuntimeId::Llamacpp, &world.dir).expect("it reads").pinned, None);
+}
+
+#[test]
+fn a_model_that_is_a_fifo_is_refused_and_nobody_waits_for_it() {
+    let world = World::new();
+    let path = world.temp.path().join("m.gguf");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).expect("a FIFO");
+    let refusal = superfluid_io_blocking::lookup::inspect(&path).expect_err("it is no file");
+    assert_eq!(refusal.message, format!("{} is neither a file nor a folder", path.display()));
+}
+
+/// What others keep in the folder under names with a dot is theirs.
+#[test]
+fn names_with_a_dot_that_are_not_ours_stay() {
+    let world = World::new();
+    std::fs::create_dir_all(world.dir.join(".stage-1-0")).expect("a leftover");
+    std::fs::write(world.dir.join(".nfs01"), "theirs").expect("a file");
+    world.install(&tgz(&[base()])).expect("it installs");
+    assert_eq!(world.names(), [".nfs01", "b1-cpu", "current"]);
 }

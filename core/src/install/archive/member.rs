@@ -75,7 +75,7 @@ impl Member {
                 let Ok(target) = core::str::from_utf8(raw.link) else {
                     return Err(bad("links to a name that is not UTF-8"));
                 };
-                check_text(target).map_err(|why| bad(&format!("links to a path that {why}")))?;
+                check_text(target).map_err(|why| bad(&format!("is a link whose target {why}")))?;
                 let target = target.into();
                 if raw.flag == b'2' { Kind::Symlink { target } } else { Kind::Hardlink { target } }
             }
@@ -123,7 +123,7 @@ fn check_text(text: &str) -> Result<(), &'static str> {
         return Err("has a path that is too long");
     }
     if text.starts_with('/') {
-        return Err("has an absolute path");
+        return Err("is an absolute path");
     }
     if text.contains('\\') {
         return Err("has a backslash in its path");

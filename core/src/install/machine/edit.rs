@@ -164,7 +164,8 @@ pub(in crate::install) fn no_such(name: &InstallName, listing: &Listing) -> Refu
         false => Refusal::new("no_such_install", format!("there is no install {name}")),
     };
     if there.is_empty() {
-        return refusal.hint("nothing of this runtime is installed");
+        return refusal
+            .hint("nothing of this runtime is installed; superfluid runtime install <id> installs it");
     }
     refusal.hint(format!("installed: {}", there.join(", ")))
 }

@@ -4,6 +4,7 @@ use crate::install::Source;
 use crate::install::archive::{Arrangement, Limits, Member, Placement};
 use crate::install::inventory::Found;
 use crate::machine::EffectId;
+use crate::refusal::Refusal;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -247,6 +248,10 @@ pub enum FaultKind {
     NoExec,
     /// Not there.
     NotFound,
+    /// A folder is where a file or a link belongs.
+    Folder,
+    /// A part of the path is no folder.
+    NotFolder,
     /// The file system does not do this.
     Unsupported,
     /// The file system is read-only.
@@ -280,6 +285,11 @@ impl Fault {
     /// A fault.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
+    }
+
+    /// The same as a refusal, with what to do next.
+    pub fn refusal(&self) -> Refusal {
+        super::failure::explain(self)
     }
 }
 

@@ -14,13 +14,17 @@ pub(super) fn explain(fault: &Fault) -> Refusal {
             ("no_space", "free some space, or set SUPERFLUID_HOME to a folder on a larger disk")
         }
         FaultKind::Permission => {
-            ("not_permitted", "make the folder writable, or set SUPERFLUID_HOME to one that is")
+            ("not_permitted", "change its permissions, or set SUPERFLUID_HOME to a folder of your own")
         }
         FaultKind::ReadOnly => ("read_only", "set SUPERFLUID_HOME to a folder on a writable file system"),
         FaultKind::NoExec => {
             ("no_exec", "set SUPERFLUID_HOME to a folder on a file system that is mounted without noexec")
         }
         FaultKind::NotFound => ("not_found", "check the path"),
+        FaultKind::Folder => ("folder_in_the_way", "move that folder away; superfluid puts its own there"),
+        FaultKind::NotFolder => {
+            ("not_a_folder", "set SUPERFLUID_HOME to a folder, or to where one can be made")
+        }
         FaultKind::Unsupported => {
             ("unsupported_filesystem", "set SUPERFLUID_HOME to a folder on a local disk")
         }
@@ -62,6 +66,10 @@ pub(super) fn fetch(plan: &Plan, name: &str, source: &Source, fault: &Fault) -> 
         && fault.kind == FaultKind::TooLarge
     {
         refusal.message = format!("{path} is not the archive that was planned: {}", fault.message);
+    }
+    if matches!(source, Source::File { .. }) && matches!(fault.kind, FaultKind::Folder | FaultKind::NotFolder)
+    {
+        refusal.hints = alloc::vec!["pass the path of the archive itself".into()];
     }
     if let Source::Url { url } = source {
         refusal.message = format!(
@@ -134,11 +142,24 @@ pub(super) fn nonce(nonce: &str) -> Result<(), Refusal> {
 
 /// What a program said last, for the end of a message.
 pub(super) fn said(stderr: &str) -> String {
-    let lines: alloc::vec::Vec<&str> =
-        stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(4)..].join(" | ");
-    let shown: String = last.chars().take(600).flat_map(plain).collect();
+    let lines: alloc::vec::Vec<&str> = last_words(stderr).0.iter().map(|line| line.trim()).collect();
+    let shown: String =
+        lines[lines.len().saturating_sub(4)..].join(" | ").chars().take(600).flat_map(plain).collect();
     if shown.is_empty() { String::new() } else { format!(": {shown}") }
+}
+
+/// What a worker of ours advised: the indented lines below its reason.
+pub(super) fn advised(stderr: &str) -> alloc::vec::Vec<String> {
+    let (_, advice) = last_words(stderr);
+    advice.iter().take(4).map(|line| line.trim().chars().take(300).flat_map(plain).collect()).collect()
+}
+
+/// The lines of a program's stderr, and apart from them the indented ones at its end.
+fn last_words(stderr: &str) -> (alloc::vec::Vec<&str>, alloc::vec::Vec<&str>) {
+    let mut lines: alloc::vec::Vec<&str> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    let reason = lines.iter().rposition(|line| !line.starts_with("  "));
+    let advice = reason.map_or_else(alloc::vec::Vec::new, |reason| lines.split_off(reason + 1));
+    (lines, advice)
 }
 
 /// Printable as it is, else escaped: what a program says must not steer a terminal.

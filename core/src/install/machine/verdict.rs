@@ -27,6 +27,7 @@ pub fn judge_check(run: &Run, plan: &Plan) -> Verdict {
             "worker_check_failed",
             format!("the {} worker of {} {what}{}", plan.runtime, plan.name, failure::said(stderr)),
         );
+        refusal.hints = failure::advised(stderr);
         if stderr.contains("GLIBC_") || stderr.contains("GLIBCXX_") {
             refusal = refusal.hint("this build needs a newer C library than this system has; a newer system, or a build made for this one (--from), is needed");
         }

@@ -57,6 +57,18 @@ fn case_i07_noexec_says_what_to_set() {
     assert!(message.contains("noexec") && hints[0].contains("SUPERFLUID_HOME"));
 }
 
+/// Our workers put what to do on indented lines below their reason.
+#[test]
+fn what_a_worker_advises_becomes_hints() {
+    let said = "noise\nw: this llama.cpp's C API differs\n  install the tested build\n  or set A_\u{7}B\n";
+    let (message, hints) = broken(&exited(1, "", said));
+    assert!(message.ends_with(": noise | w: this llama.cpp's C API differs"), "{message}");
+    assert_eq!(hints, ["install the tested build", "or set A_\\u{7}B"]);
+    // A program that indents everything gives no reason to tell apart.
+    let (message, hints) = broken(&exited(1, "", "  boo\n"));
+    assert!(message.ends_with(": boo") && hints.is_empty(), "{message} {hints:?}");
+}
+
 #[test]
 fn what_a_worker_says_is_told_in_words_and_never_steers_a_terminal() {
     let signal =
