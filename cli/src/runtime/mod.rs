@@ -172,6 +172,9 @@ fn remove(args: RemoveArgs) -> Result<String, Refusal> {
     let finished = request::remove(runtime, install, &Home::from_env()?, &mut Progress::new())?;
     let mut text: String =
         finished.removed.iter().map(|name| format!("removed: {runtime} {name}\n")).collect();
+    if finished.removed.is_empty() {
+        text = format!("{runtime} has no install to remove\n");
+    }
     if let Some(current) = &finished.current {
         text.push_str(&format!("the default is {current}\n"));
     }

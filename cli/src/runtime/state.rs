@@ -94,6 +94,13 @@ pub(super) fn show(json: bool, home: &Home) -> Result<String, Refusal> {
         };
         line(format!("{:<9} serves {}", state.id.to_string(), state.serves));
         line(format!("  worker: {}", state.worker.words()));
+        if let Some(gone) = state.pinned.iter().find(|pin| state.installs.iter().all(|one| one.name != **pin))
+        {
+            line(format!(
+                "  pinned: {gone}, which is not installed; superfluid runtime use {} --auto",
+                state.id
+            ));
+        }
         for install in &state.installs {
             let mark = if install.default { '*' } else { ' ' };
             let pinned = state.pinned.as_deref() == Some(&install.name);

@@ -1,6 +1,6 @@
 //! `superfluid runtimes` and `superfluid runtime …` as a user runs them.
 
-use crate::command::{home, superfluid};
+use crate::command::{home, pack, superfluid};
 
 #[test]
 fn case_b11_a_dry_run_prints_the_plan_alone_and_writes_nothing() {
@@ -26,6 +26,41 @@ fn every_runtime_is_listed_before_anything_is_installed() {
     assert_eq!(ids, ["llamacpp", "mlx", "basert", "mock"]);
     assert!(superfluid(&home, &["runtimes"]).stdout.contains("superfluid runtime install llamacpp"));
     assert!(!home.exists(), "looking made {}", home.display());
+}
+
+#[test]
+fn only_what_this_build_installs_is_advised_to_be_installed() {
+    let (_temp, home) = home();
+    let listed = superfluid(&home, &["runtimes"]).stdout;
+    for id in ["llamacpp", "mlx", "basert"] {
+        let plan = superfluid(&home, &["runtime", "install", id, "--backend", "cpu", "--dry-run"]);
+        let advised = listed.contains(&format!("superfluid runtime install {id}"));
+        assert_eq!(advised, !plan.stderr.contains("does not manage"), "{id}: {listed}{}", plan.stderr);
+    }
+}
+
+#[test]
+fn a_pin_that_names_nothing_is_shown_with_how_to_drop_it() {
+    let (temp, home) = home();
+    pack(temp.path(), "a.tar.gz", "x");
+    let archive = temp.path().join("a.tar.gz").display().to_string();
+    let args = ["runtime", "install", "llamacpp", "--from", &archive, "--backend", "cpu"];
+    assert_eq!(superfluid(&home, &args).code, Some(0));
+    assert!(!superfluid(&home, &["runtimes"]).stdout.contains("pinned"));
+    std::fs::write(home.join("runtimes/llamacpp/pinned"), "b77-cpu\n").expect("a pin");
+    let shown = superfluid(&home, &["runtimes"]).stdout;
+    let advice = "superfluid runtime use llamacpp --auto";
+    assert!(shown.contains("b77-cpu, which is not installed") && shown.contains(advice), "{shown}");
+    assert_eq!(superfluid(&home, &["runtime", "use", "llamacpp", "--auto"]).code, Some(0));
+    assert!(!superfluid(&home, &["runtimes"]).stdout.contains("b77-cpu"));
+}
+
+#[test]
+fn removing_where_nothing_is_says_so() {
+    let (_temp, home) = home();
+    std::fs::create_dir_all(home.join("runtimes/llamacpp")).expect("a folder");
+    let ran = superfluid(&home, &["runtime", "remove", "llamacpp"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "llamacpp has no install to remove\n"));
 }
 
 #[test]

@@ -98,21 +98,26 @@ const fn pinned() -> Trust {
     Trust::Recipe
 }
 
+/// The recipe of `runtime` as it is kept, or why this build has none.
+pub(crate) fn text_of(runtime: RuntimeId) -> Result<&'static str, Refusal> {
+    match runtime {
+        RuntimeId::Llamacpp => Ok(LLAMACPP),
+        RuntimeId::Mock => Err(Refusal::new("no_recipe", "the mock runtime is built in")
+            .hint("serve with --runtime mock; there is nothing to install")),
+        RuntimeId::Basert => Ok(BASERT),
+        RuntimeId::Mlx => Err(Refusal::new(
+            "no_recipe",
+            format!("this build does not manage installs of the {runtime} runtime"),
+        )
+        .hint(format!("put a worker of your own in {}", runtime.worker_variable()))),
+    }
+}
+
 impl Recipe {
     /// The tested release of `runtime`; refused for a runtime whose installs this build does not
     /// manage.
     pub fn of(runtime: RuntimeId) -> Result<Self, Refusal> {
-        match runtime {
-            RuntimeId::Llamacpp => Self::parse(LLAMACPP),
-            RuntimeId::Mock => Err(Refusal::new("no_recipe", "the mock runtime is built in")
-                .hint("serve with --runtime mock; there is nothing to install")),
-            RuntimeId::Basert => Self::parse(BASERT),
-            RuntimeId::Mlx => Err(Refusal::new(
-                "no_recipe",
-                format!("this build does not manage installs of the {runtime} runtime"),
-            )
-            .hint(format!("put a worker of your own in {}", runtime.worker_variable()))),
-        }
+        Self::parse(text_of(runtime)?)
     }
 
     /// Reads a recipe and checks everything in it that later meets a path or an address.

@@ -158,6 +158,15 @@ fn a_damaged_install_is_named() {
     assert_eq!(refusal.hints, ["superfluid runtime repair llamacpp b1-cpu"]);
 }
 
+/// Where this build installs none, the hint does not name a command that would be refused.
+#[test]
+fn a_runtime_that_is_not_managed_is_not_advised_to_be_installed() {
+    let Ok(Resolution::NotInstalled { refusal, .. }) = resolve(RuntimeId::Mlx, None, &bare()) else {
+        panic!()
+    };
+    assert_eq!(refusal.hints, ["put a worker of your own in SUPERFLUID_WORKER_MLX"]);
+}
+
 #[test]
 fn case_w02_not_installed_lists_the_places_and_one_command() {
     let Ok(Resolution::NotInstalled { adapter: none, refusal }) = resolve(RuntimeId::Llamacpp, None, &bare())
