@@ -26,7 +26,7 @@ pub(crate) const LINKED: [RuntimeId; 1] = [RuntimeId::Mock];
 pub(crate) struct RuntimesArgs {
     /// A model file, folder or id: show which runtime serves it, without serving
     model: Option<String>,
-    /// Choose a runtime: <id>, <id>@<install>, or <model>=<id>; repeatable, the later one wins
+    /// Choose a runtime: ID, ID@INSTALL or MODEL=ID; repeatable, the later one wins
     #[arg(long = "runtime", value_name = "SELECTOR", requires = "model")]
     selectors: Vec<String>,
     /// Print JSON

@@ -29,13 +29,13 @@ pub(crate) struct ServeArgs {
     /// Context window of one request, in tokens; sized by the runtime unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..))]
     max_context: Option<u32>,
-    /// Choose a runtime: <id>, <id>@<install>, or <model>=<id>; repeatable, the later one wins
+    /// Choose a runtime: ID, ID@INSTALL or MODEL=ID; repeatable, the later one wins
     #[arg(long = "runtime", value_name = "SELECTOR")]
     selectors: Vec<String>,
     /// Never install a runtime, even when it is missing
     #[arg(long)]
     offline: bool,
-    /// Key that clients must send as "Authorization: Bearer <key>"
+    /// Key that clients must send as "Authorization: Bearer KEY"
     #[arg(long, value_name = "KEY", env = "SUPERFLUID_API_KEY", hide_env_values = true)]
     api_key: Option<String>,
     /// Name of the model in the API, instead of its file name
