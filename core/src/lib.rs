@@ -11,10 +11,10 @@
 //!
 //! Give a machine *one* input (a `handle_*` or a verb), then drain every `poll_*` until it returns
 //! `None`, then wait for the next input or for the instant `poll_timeout` names. Breaking the law
-//! is a typed [`Misuse`](machine::Misuse), never a panic.
+//! is a typed [`Misuse`], never a panic.
 //!
 //! IO leaves a machine as *effects*: plain data with an id, each answered exactly once. Time is an
-//! argument ([`Instant`](time::Instant)), never read. Same inputs, same outputs, byte for byte, so
+//! argument ([`Instant`]), never read. Same inputs, same outputs, byte for byte, so
 //! a recorded log of inputs replays to the same decisions.
 //!
 //! # The rooms

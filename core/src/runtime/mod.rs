@@ -2,7 +2,7 @@
 //!
 //! [`format`] says what a file or folder is, by its bytes; [`gguf`] reads a GGUF header and says
 //! whether it can be served; [`Selectors`] hold `--runtime`; [`pick`] chooses a runtime for a
-//! model; [`resolve`] finds its worker; [`env`] says what that worker must not inherit.
+//! model; [`resolve`](fn@resolve) finds its worker; [`env`](mod@env) says what that worker must not inherit.
 
 pub mod env;
 pub mod format;

@@ -13,7 +13,7 @@ pub struct Config {
     pub engine: Engine,
     /// Jobs of one class that may wait; one more is refused as `overloaded`.
     pub queue_per_class: usize,
-    /// Lanes a class may have at once, by class as in [`Class::ALL`]; 0 counts as 1.
+    /// Lanes a class may have at once, by class as in [`Class::ALL`](super::Class::ALL); 0 counts as 1.
     pub class_lanes: [u32; 3],
     /// A job that has waited this long counts as one class higher against those that come now.
     pub age_after: Duration,

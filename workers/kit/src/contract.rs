@@ -1,4 +1,4 @@
-//! One suite for every [`Primitives`](crate::Primitives): what the generic executor relies on.
+//! One suite for every [`Primitives`]: what the generic executor relies on.
 //!
 //! A worker crate loads a small model with at least 3 sequences, 2 lanes and 96 tokens a sequence,
 //! and calls [`run`]. A broken promise panics and names itself.
