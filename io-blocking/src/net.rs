@@ -106,6 +106,8 @@ fn fault(error: &ureq::Error) -> Fault {
         }
         Error::Rustls(_) | Error::Tls(_) | Error::Pem(_) => certificate(&words),
         Error::Timeout(what) => Fault::new(FaultKind::Network, format!("it took too long ({what})")),
+        // The same address leads the same way the next time.
+        Error::TooManyRedirects => Fault::new(FaultKind::Redirects, "it leads from one address to the next"),
         Error::HostNotFound => Fault::new(FaultKind::Network, "the host has no address"),
         Error::Io(io) => match io.get_ref() {
             Some(_) if words.contains("certificate") => certificate(&words),

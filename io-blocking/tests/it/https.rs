@@ -77,6 +77,15 @@ fn case_b10_a_redirect_away_from_https_is_refused() {
 }
 
 #[test]
+fn redirects_without_end_are_given_up_and_not_tried_again() {
+    let to = "HTTP/1.1 302 Found\r\nLocation: /a.tar.gz\r\nContent-Length: 0\r\n\r\n";
+    let server = Server::new(to.into());
+    let (success, said) = install(&World::new(), &server, &hex(b""), &[]);
+    assert!(!success && said.contains("from one address to the next"), "{said}");
+    assert_eq!(server.asked().len(), 6, "{said}");
+}
+
+#[test]
 fn case_i08_a_missing_file_is_named_with_its_release() {
     let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
     let (success, said) = install(&World::new(), &Server::new(answer.into()), &hex(b""), &[]);

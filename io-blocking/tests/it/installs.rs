@@ -263,6 +263,12 @@ fn an_archive_that_is_a_folder_and_a_home_that_is_a_file_are_said_so() {
     let refusal = world.install_plans(vec![plan("b1", "cpu", &folder)]).0.expect_err("a folder");
     assert_eq!(refusal.message, format!("cannot read {folder}: it is a folder"));
     assert_eq!(refusal.hints, ["pass the path of the archive itself"]);
+    let locked = world.put("locked.tar.gz", b"x");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("it is locked");
+    // root reads it all the same, and finds no archive.
+    let refusal = world.install_plans(vec![plan("b1", "cpu", &locked)]).0.expect_err("locked");
+    let unread = refusal.code == "not_permitted";
+    assert!(!unread || refusal.hints == ["pass the path of an archive that you may read"], "{refusal:?}");
     let file = world.put("home-file", b"x");
     let dir = Path::new(&file).join("runtimes/llamacpp");
     let refusal = look(RuntimeId::Llamacpp, &dir).expect_err("a file is no home");

@@ -264,6 +264,8 @@ pub enum FaultKind {
     Network,
     /// A redirect led away from https.
     NotHttps,
+    /// One redirect leads to the next.
+    Redirects,
     /// More bytes than allowed.
     TooLarge,
     /// The archive is damaged or not acceptable.

@@ -38,6 +38,7 @@ pub(super) fn explain(fault: &Fault) -> Refusal {
             "check the connection and HTTPS_PROXY, or fetch the archive yourself and pass it with --from",
         ),
         FaultKind::NotHttps => ("not_https", "archives are fetched over https only, on every hop"),
+        FaultKind::Redirects => ("redirects", "check the address"),
         FaultKind::TooLarge => {
             ("too_large", "the archive is not the one that was planned; get it from its own project")
         }
@@ -67,19 +68,24 @@ pub(super) fn fetch(plan: &Plan, name: &str, source: &Source, fault: &Fault) -> 
     {
         refusal.message = format!("{path} is not the archive that was planned: {}", fault.message);
     }
-    if matches!(source, Source::File { .. }) && matches!(fault.kind, FaultKind::Folder | FaultKind::NotFolder)
-    {
-        refusal.hints = alloc::vec!["pass the path of the archive itself".into()];
+    let hint = match (source, fault.kind) {
+        (Source::File { .. }, FaultKind::Folder | FaultKind::NotFolder) => {
+            "pass the path of the archive itself"
+        }
+        (Source::File { .. }, FaultKind::Permission) => "pass the path of an archive that you may read",
+        (Source::Url { .. }, FaultKind::Status(404)) => {
+            "this release has no such file; try another --version or --backend"
+        }
+        _ => "",
+    };
+    if !hint.is_empty() {
+        refusal.hints = alloc::vec![hint.into()];
     }
     if let Source::Url { url } = source {
         refusal.message = format!(
             "cannot fetch {name} of {} {} ({}) from {url}: {}",
             plan.runtime, plan.version, plan.backend, fault.message
         );
-        if fault.kind == FaultKind::Status(404) {
-            refusal.hints =
-                alloc::vec!["this release has no such file; try another --version or --backend".into()];
-        }
     }
     refusal
 }
