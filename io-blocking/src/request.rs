@@ -104,7 +104,7 @@ fn present(runtime: RuntimeId, home: &Home) -> Result<(), Refusal> {
         "not_installed",
         format!("the {runtime} runtime has no installs in {}", home.path().display()),
     )
-    .hint(format!("superfluid runtime install {runtime}")))
+    .hint(Recipe::how_to_get(runtime)))
 }
 
 fn drive(

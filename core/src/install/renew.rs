@@ -44,7 +44,7 @@ pub fn update(listing: &Listing, facts: &HostFacts, recipe: &Recipe) -> Result<U
     let installs = installed(listing);
     let (default, manifest) = default_of(listing, &installs).ok_or_else(|| {
         Refusal::new("not_installed", format!("the {runtime} runtime has no whole install to update"))
-            .hint(format!("superfluid runtime install {runtime}"))
+            .hint(Recipe::how_to_get(runtime))
     })?;
     if rank::compare_versions(&manifest.version, &recipe.version).is_ge() {
         return Ok(Update::Newest { default: default.clone(), tested: recipe.version.clone() });
@@ -70,7 +70,7 @@ pub fn repair(
         Some(name) => return Err(no_such_install(name, listing)),
         None => to_repair(listing).ok_or_else(|| {
             Refusal::new("not_installed", format!("the {runtime} runtime has no install to repair"))
-                .hint(format!("superfluid runtime install {runtime}"))
+                .hint(Recipe::how_to_get(runtime))
         })?,
     };
     let path = layout::manifest(runtime, &name);
@@ -109,7 +109,7 @@ pub fn manifests(
         .collect();
     if found.is_empty() {
         return Err(Refusal::new("not_installed", format!("the {runtime} runtime has no installs"))
-            .hint(format!("superfluid runtime install {runtime}")));
+            .hint(Recipe::how_to_get(runtime)));
     }
     found.sort_by(|(a, _), (b, _)| rank::compare(a, b));
     Ok(found)

@@ -2,7 +2,7 @@
 
 use super::RuntimeId;
 use crate::install::rank::{Installed, default_install};
-use crate::install::{InstallName, layout, recipe};
+use crate::install::{InstallName, Recipe, layout};
 use crate::refusal::Refusal;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -188,7 +188,7 @@ fn exactly(id: RuntimeId, name: &InstallName, facts: &ResolveFacts) -> Result<Re
         let have: Vec<&str> = have.into_iter().map(InstallName::as_str).collect();
         let refusal = Refusal::new("no_such_install", format!("the {id} runtime has no install {name}"));
         return Err(if have.is_empty() {
-            refusal.hint(how_to_get(id))
+            refusal.hint(Recipe::how_to_get(id))
         } else {
             refusal.hint(format!("the installs are {}", have.join(", ")))
         });
@@ -284,14 +284,6 @@ fn installed_worker(id: RuntimeId, name: &InstallName, facts: &ResolveFacts) -> 
     format!("{}/{}", facts.home, layout::worker(id, name))
 }
 
-/// How to get the runtime: the one command, or what to do where this build installs none.
-fn how_to_get(id: RuntimeId) -> String {
-    match recipe::text_of(id) {
-        Ok(_) => format!("superfluid runtime install {id}"),
-        Err(refusal) => refusal.hints.into_iter().next().unwrap_or(refusal.message),
-    }
-}
-
 fn not_installed(id: RuntimeId, facts: &ResolveFacts) -> Resolution {
     let installs = format!("{}/{}", facts.home, layout::runtime(id));
     let sibling = beside(id, facts);
@@ -308,5 +300,8 @@ fn not_installed(id: RuntimeId, facts: &ResolveFacts) -> Resolution {
         id.worker_variable(),
         libexec(id, facts),
     );
-    Resolution::NotInstalled { adapter, refusal: Refusal::new("not_installed", message).hint(how_to_get(id)) }
+    Resolution::NotInstalled {
+        adapter,
+        refusal: Refusal::new("not_installed", message).hint(Recipe::how_to_get(id)),
+    }
 }

@@ -99,7 +99,7 @@ const fn pinned() -> Trust {
 }
 
 /// The recipe of `runtime` as it is kept, or why this build has none.
-pub(crate) fn text_of(runtime: RuntimeId) -> Result<&'static str, Refusal> {
+fn text_of(runtime: RuntimeId) -> Result<&'static str, Refusal> {
     match runtime {
         RuntimeId::Llamacpp => Ok(LLAMACPP),
         RuntimeId::Mock => Err(Refusal::new("no_recipe", "the mock runtime is built in")
@@ -118,6 +118,14 @@ impl Recipe {
     /// manage.
     pub fn of(runtime: RuntimeId) -> Result<Self, Refusal> {
         Self::parse(text_of(runtime)?)
+    }
+
+    /// The command that installs `runtime`, or what to do where this build installs none; a hint.
+    pub fn how_to_get(runtime: RuntimeId) -> String {
+        match text_of(runtime) {
+            Ok(_) => format!("superfluid runtime install {runtime}"),
+            Err(refusal) => refusal.hints.into_iter().next().unwrap_or(refusal.message),
+        }
     }
 
     /// Reads a recipe and checks everything in it that later meets a path or an address.
