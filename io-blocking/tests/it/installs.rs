@@ -264,7 +264,7 @@ fn an_archive_that_is_a_folder_and_a_home_that_is_a_file_are_said_so() {
     assert_eq!(refusal.message, format!("cannot read {folder}: it is a folder"));
     assert_eq!(refusal.hints, ["pass the path of the archive itself"]);
     let locked = world.put("locked.tar.gz", b"x");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("it is locked");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("it is locked");
     // root reads it all the same, and finds no archive.
     let refusal = world.install_plans(vec![plan("b1", "cpu", &locked)]).0.expect_err("locked");
     let unread = refusal.code == "not_permitted";
