@@ -207,8 +207,17 @@ impl Installer {
             }
             fault
         };
-        std::fs::create_dir_all(&self.dir)
-            .map_err(|error| fault(&format!("cannot make the folder {}", self.dir.display()), &error))?;
+        std::fs::create_dir_all(&self.dir).map_err(|error| {
+            let what = format!("cannot make the folder {}", self.dir.display());
+            match error.kind() {
+                // Not a folder, or it would be taken.
+                ErrorKind::AlreadyExists => Fault::new(
+                    FaultKind::NotFolder,
+                    format!("{what}: a file or a link that leads nowhere is on the way"),
+                ),
+                _ => fault(&what, &error),
+            }
+        })?;
         let opened = rustix::fs::open(
             &path,
             OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC,

@@ -278,6 +278,18 @@ fn an_archive_that_is_a_folder_and_a_home_that_is_a_file_are_said_so() {
 }
 
 #[test]
+fn a_runtimes_link_that_leads_nowhere_is_said_so() {
+    let world = World::new();
+    let runtimes = world.dir.parent().expect("a parent");
+    std::fs::create_dir_all(runtimes.parent().expect("a home")).expect("a home");
+    symlink("/nowhere/at/all", runtimes).expect("a link");
+    let refusal = world.install(&tgz(&[base()])).expect_err("nowhere to place it");
+    assert_eq!(refusal.code, "not_a_folder");
+    assert!(refusal.message.contains("a link that leads nowhere"), "{}", refusal.message);
+    assert!(refusal.hints[0].contains("SUPERFLUID_HOME"), "{:?}", refusal.hints);
+}
+
+#[test]
 fn a_fifo_is_no_pin_and_nobody_waits_for_it() {
     let world = World::new();
     world.install(&tgz(&[base()])).expect("it installs");
