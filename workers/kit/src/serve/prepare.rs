@@ -1,10 +1,11 @@
 //! A submitted job made ready for the device: rendered, tokenized, validated.
 
 use crate::runtime::Vocabulary;
-use crate::template::{Conversation, Template};
+use crate::template::{Conversation, Template, json_size};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use superfluid_core::Refusal;
+use superfluid_core::api::codes;
 use superfluid_core::sched::{Config, Job, Token};
 use superfluid_core::wire::{Input, Sampling, Submit};
 
@@ -27,6 +28,9 @@ impl Prepared {
         all.saturating_sub(self.job.committed)
     }
 }
+
+/// Bytes no token is longer than, with room to spare: the longest in use are runs of 128 spaces.
+const LONGEST: u64 = 1024;
 
 /// What preparing takes of the loaded model.
 pub(super) struct Prepare {
@@ -78,7 +82,7 @@ impl Prepare {
     fn prompt(&self, submit: &Submit) -> Result<Vec<Token>, Refusal> {
         match &submit.input {
             Input::Tokens { tokens } => Ok(tokens.clone()),
-            Input::Text { text } => self.vocabulary.tokenize(text, false, true),
+            Input::Text { text } => self.tokens(text, false),
             Input::Chat { messages, tools, kwargs } => {
                 let Some(source) = &self.source else {
                     return Err(Refusal::new("unsupported_input", "the model has no chat template")
@@ -95,9 +99,25 @@ impl Prepare {
                     eos: &self.eos,
                     now_unix: submit.now_unix,
                 })?;
-                self.vocabulary.tokenize(&text, true, true)
+                self.tokens(&text, true)
             }
         }
+    }
+
+    /// A text that is too long whatever its tokens are is not cut into them first: that can take
+    /// many seconds, in which nobody else is let in.
+    fn tokens(&self, text: &str, rendered: bool) -> Result<Vec<Token>, Refusal> {
+        let window = self.config.engine.seq_tokens;
+        if text.len() as u64 > u64::from(window) * LONGEST {
+            let message = format!(
+                "the prompt has {} bytes, but the model's context holds {window} tokens, prompt and reply together",
+                text.len()
+            );
+            return Err(Refusal::new(codes::CONTEXT_LENGTH_EXCEEDED, message)
+                .hint("shorten the prompt")
+                .param(if rendered { "messages" } else { "prompt" }));
+        }
+        self.vocabulary.tokenize(text, rendered, true)
     }
 
     fn known<'a>(&self, tokens: impl IntoIterator<Item = &'a Token>, field: &str) -> Result<(), Refusal> {
@@ -110,6 +130,15 @@ impl Prepare {
                 Err(Refusal::new("invalid_value", message).param(field))
             }
         }
+    }
+}
+
+/// Bytes of text that preparing `input` goes over, roughly.
+pub(super) fn size(input: &Input) -> usize {
+    match input {
+        Input::Text { text } => text.len(),
+        Input::Tokens { .. } => 0,
+        Input::Chat { messages, tools, .. } => messages.iter().chain(tools).map(json_size).sum(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Frames off the wire: answered here, or prepared and handed to the device.
 
-use super::prepare::Prepare;
+use super::prepare::{self, Prepare};
 use super::shared::{COMMAND, Shared, ToDevice};
 use crate::mailbox::Refused;
 use std::io::{ErrorKind, Read};
@@ -118,7 +118,8 @@ impl Reader {
                 .refuse(id, Refusal::new("model_loading", "the model is not loaded yet").hint("try again"));
         };
         let watched = &self.shared.preparing;
-        let _ = watched.push((), COMMAND);
+        let bytes = prepare::size(&submit.input);
+        let _ = watched.push(bytes, COMMAND);
         // One request's input must not take the others down, whatever it hits in a library.
         let prepared = catch_unwind(AssertUnwindSafe(|| prepare.prepare(submit))).unwrap_or_else(|_| {
             Err(Refusal::new(
@@ -126,7 +127,7 @@ impl Reader {
                 "the request could not be prepared; the worker's log tells more",
             ))
         });
-        let _ = watched.push((), COMMAND);
+        let _ = watched.push(bytes, COMMAND);
         match prepared {
             Ok(prepared) => {
                 let prompt_tokens = prepared.prompt_tokens();

@@ -28,8 +28,9 @@ pub(super) struct Shared {
     pub(super) outbox: Mailbox<ToDaemon>,
     /// Device to reader: how jobs are prepared, once the model is loaded.
     pub(super) ready: Mailbox<Prepare>,
-    /// Reader to watchdog: one item when a request's preparation begins, one when it is done.
-    pub(super) preparing: Mailbox<()>,
+    /// Reader to watchdog: one item when a request's preparation begins, one when it is done; the
+    /// bytes it goes over.
+    pub(super) preparing: Mailbox<usize>,
     /// Closed when the worker has ended.
     pub(super) done: Mailbox<()>,
     pub(super) gauges: Gauges,

@@ -30,7 +30,7 @@ pub(super) fn dumps(state: &State, value: &Value, style: &Style) -> Result<Strin
 }
 
 /// Bytes of text a value holds, roughly: what a template can loop over.
-pub(super) fn size(value: &Json) -> usize {
+pub(crate) fn size(value: &Json) -> usize {
     match value {
         Json::String(text) => 2 + text.len(),
         Json::Array(items) => 2 + items.iter().map(size).sum::<usize>(),

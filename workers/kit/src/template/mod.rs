@@ -7,6 +7,7 @@
 mod functions;
 mod json;
 
+pub(crate) use json::size as json_size;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, ErrorKind};

@@ -176,3 +176,12 @@ fn tokens_pass_through_at_twenty_thousand_a_second() {
     let rate = 20_000.0 / began.elapsed().as_secs_f64();
     assert!(rate > 20_000.0, "{rate:.0} tokens a second");
 }
+
+#[test]
+fn a_text_no_window_holds_is_refused_before_it_is_cut_into_tokens() {
+    let mut link = Link::ready(Script::default());
+    let told = link.ask(job(0, &"x".repeat(8 << 20), 1));
+    let refusal = told.end.unwrap().unwrap_err();
+    assert_eq!(refusal.code, "context_length_exceeded");
+    assert!(refusal.message.contains("8388608 bytes"), "{refusal}");
+}
