@@ -32,6 +32,9 @@ impl Prepared {
 /// Bytes no token is longer than, with room to spare: the longest in use are runs of 128 spaces.
 const LONGEST: u64 = 1024;
 
+/// Bytes the marks around a message count as: looking for special tokens is a tokenizer's slow part.
+const MARKS: usize = 256;
+
 /// What preparing takes of the loaded model.
 pub(super) struct Prepare {
     vocabulary: Arc<dyn Vocabulary>,
@@ -138,7 +141,9 @@ pub(super) fn size(input: &Input) -> usize {
     match input {
         Input::Text { text } => text.len(),
         Input::Tokens { .. } => 0,
-        Input::Chat { messages, tools, .. } => messages.iter().chain(tools).map(json_size).sum(),
+        Input::Chat { messages, tools, .. } => {
+            messages.iter().chain(tools).map(|m| MARKS + json_size(m)).sum()
+        }
     }
 }
 
