@@ -1,11 +1,10 @@
-//! `superfluid serve` with the built-in mock: real processes, raw sockets.
+//! `superfluid serve` with the built-in mock.
 
+use crate::daemon::{Daemon, command, kill, lives, rest, until};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
-use tempfile::TempDir;
+use std::io::BufReader;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 
 /// Four hundred tokens, 5 ms each: long enough to meet it in the middle, short enough to wait for.
 fn slow(faults: &str) -> String {
@@ -22,124 +21,6 @@ fn gguf() -> Vec<u8> {
     let tensor = [&text("t")[..], &1_u32.to_le_bytes(), &1_u64.to_le_bytes(), &[0; 12]].concat();
     let counts = [3_u32.to_le_bytes().as_slice(), &1_u64.to_le_bytes(), &1_u64.to_le_bytes()].concat();
     [b"GGUF", &counts[..], &architecture, &tensor, &[0; 64]].concat()
-}
-
-struct Daemon {
-    _temp: TempDir,
-    child: Child,
-    log: BufReader<ChildStderr>,
-    port: u16,
-}
-
-fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
-    let model = temp.join("tiny.gguf");
-    fs::write(&model, script).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_superfluid"));
-    command
-        .args(["serve", "--runtime", "mock"])
-        .arg(model)
-        .args(args)
-        .env("SUPERFLUID_HOME", temp.join("home"))
-        .env_remove("SUPERFLUID_WORKER_MOCK")
-        .env_remove("SUPERFLUID_API_KEY")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    command
-}
-
-impl Daemon {
-    /// A daemon that is ready.
-    fn start(script: &str) -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let mut command = command(temp.path(), script, &["--port", "0"]);
-        command.env("HF_TOKEN", "secret").env("MONKEY", "kept");
-        let mut child = command.spawn().unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap());
-        let mut daemon = Self { _temp: temp, child, log, port: 0 };
-        let line = daemon.line("listening on http://127.0.0.1:");
-        daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
-        daemon.line("ready: tiny");
-        daemon
-    }
-
-    /// Reads its log up to the line that holds `needle`.
-    fn line(&mut self, needle: &str) -> String {
-        let mut all = String::new();
-        loop {
-            let mut line = String::new();
-            assert!(self.log.read_line(&mut line).unwrap() > 0, "it ended before {needle:?}:\n{all}");
-            if line.contains(needle) {
-                return line;
-            }
-            all.push_str(&line);
-        }
-    }
-
-    fn ask(&self, prompt: &str, stream: bool) -> BufReader<TcpStream> {
-        let body = format!(
-            r#"{{"model":"tiny","stream":{stream},"temperature":0,"messages":[{{"role":"user","content":"{prompt}"}}]}}"#
-        );
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(
-            socket,
-            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        BufReader::new(socket)
-    }
-
-    fn health(&self) -> serde_json::Value {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-        let text = rest(&mut BufReader::new(socket));
-        serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
-    }
-
-    /// Its only child.
-    fn worker(&self) -> u32 {
-        let id = self.child.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        children.split_whitespace().next().expect("a worker").parse().unwrap()
-    }
-
-    fn signal(&self, signal: &str) {
-        kill(signal, self.child.id());
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn kill(signal: &str, id: u32) {
-    assert!(Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
-}
-
-/// Reads up to what holds `needle`.
-fn until(reply: &mut BufReader<TcpStream>, needle: &str) {
-    let mut line = String::new();
-    while !line.contains(needle) {
-        line.clear();
-        assert!(reply.read_line(&mut line).unwrap() > 0, "the reply ended before {needle:?}");
-    }
-}
-
-fn rest(reply: &mut impl Read) -> String {
-    let mut text = String::new();
-    reply.read_to_string(&mut text).unwrap();
-    text
-}
-
-/// Whether a process still does anything; one that is dead and not yet reaped does not.
-fn lives(id: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
 
 #[test]
@@ -165,14 +46,13 @@ fn case_k08_a_client_that_goes_away_frees_its_lane() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn case_f02_a_worker_killed_mid_stream_gives_one_error_and_the_next_request_is_answered() {
+fn case_f02_a_worker_killed_mid_stream_is_followed_by_one_that_goes_on() {
     let daemon = Daemon::start(&slow(""));
     let mut reply = daemon.ask("slow", true);
     until(&mut reply, "ab");
     kill("-KILL", daemon.worker());
     let text = rest(&mut reply);
-    assert_eq!(text.matches("\"error\"").count(), 1, "{text}");
-    assert!(!text.contains("[DONE]"), "{text}");
+    assert!(!text.contains("\"error\"") && text.contains("[DONE]"), "{text}");
     assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
     assert_eq!(daemon.health()["restarts"], 1);
 }

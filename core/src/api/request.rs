@@ -76,6 +76,7 @@ impl Request {
             ignore_eos: self.ignore_eos,
             logprobs: self.logprobs,
             committed: Vec::new(),
+            delivered: crate::wire::Delivered::default(),
             now_unix,
         }
     }

@@ -1,7 +1,7 @@
-//! The jobs that have not ended. Each keeps what a successor would need to go on with it: the
-//! input and seed (in its `Submit`) and the tokens generated so far.
+//! The jobs that have not ended. Each keeps what a successor needs to go on with it, in its `Submit`:
+//! the input, the seed, the tokens generated so far and what the client has of them.
 
-use crate::sched::{JobId, Token};
+use crate::sched::JobId;
 use crate::wire::Submit;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -17,13 +17,27 @@ pub(super) enum Place {
     Cancelling,
 }
 
+/// What the last death says about a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// It was not with the worker that died.
+    New,
+    /// It was, and has brought nothing since: it may have been the cause.
+    Suspect,
+    /// It was, and a later worker has gone on with it.
+    Continued,
+}
+
 /// One job.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) submit: Submit,
     pub(super) place: Place,
-    /// Generated so far, `submit.committed` not included.
-    pub(super) tokens: Vec<Token>,
+    pub(super) trust: Trust,
+    /// Whether the client knows that it was accepted.
+    pub(super) accepted: bool,
+    /// Deaths with it that were not laid to another job.
+    pub(super) unexplained: u32,
 }
 
 /// By id; ids grow, so this is the order of submission too.
@@ -47,8 +61,18 @@ impl Jobs {
         self.0.get(&id)
     }
 
-    pub(super) fn insert(&mut self, submit: Submit, place: Place) {
-        self.0.insert(submit.id, Entry { submit, place, tokens: Vec::new() });
+    pub(super) fn insert(&mut self, submit: Submit) {
+        self.0.insert(
+            submit.id,
+            Entry { submit, place: Place::Held, trust: Trust::New, accepted: false, unexplained: 0 },
+        );
+    }
+
+    /// Takes a job back from a worker that died with it.
+    pub(super) fn put_back(&mut self, mut job: Entry) {
+        job.place = Place::Held;
+        job.trust = Trust::Suspect;
+        self.0.insert(job.submit.id, job);
     }
 
     pub(super) fn remove(&mut self, id: JobId) -> Option<Entry> {
@@ -61,6 +85,21 @@ impl Jobs {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.0.values_mut()
+    }
+
+    /// Whether the present worker has a job that may have been its predecessor's end.
+    pub(super) fn is_on_trial(&self) -> bool {
+        self.iter().any(|job| job.place != Place::Held && job.trust == Trust::Suspect)
+    }
+
+    /// Whether a job that may have been a worker's end waits for its turn.
+    pub(super) fn awaits_trial(&self) -> bool {
+        self.iter().any(|job| job.place == Place::Held && job.trust == Trust::Suspect)
+    }
+
+    /// Jobs the present worker has.
+    pub(super) fn with_worker(&self) -> usize {
+        self.iter().filter(|job| job.place != Place::Held).count()
     }
 
     /// Takes out every job for which `pick` is true, in order.

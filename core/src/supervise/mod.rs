@@ -6,7 +6,9 @@
 //! for its successor's.
 //!
 //! Every job that was submitted ends in exactly one [`Event::Finished`] or [`Event::Failed`],
-//! whatever happens to the process in between.
+//! whatever happens to the process in between: a job whose worker dies is given to the successor with
+//! the tokens that were generated, and its updates go on where they were. Only a job that was with two
+//! workers in a row when they died is failed. [`Event::Accepted`] is told once.
 
 mod config;
 mod event;

@@ -73,11 +73,19 @@ pub(super) fn junk(runtime: &str, detail: &str) -> Refusal {
     .hint(format!("run: superfluid runtime repair {runtime}"))
 }
 
-/// What a client learns of its job's worker having died.
-pub(super) fn job_lost(runtime: &str, restarts: bool) -> Refusal {
-    let message = format!("the {runtime} worker died while this request was running");
-    let refusal = Refusal::new(codes::WORKER_FAILED, message);
-    if restarts { refusal.hint("the worker is being restarted; send the request again") } else { refusal }
+/// What a client learns whose job is not given to a successor: it was there when two workers in a
+/// row ended, the second of `why`, or there will be no successor.
+pub(super) fn job_lost(runtime: &str, restarts: bool, why: &Refusal) -> Refusal {
+    let why = &why.message;
+    if restarts {
+        let message =
+            format!("the {runtime} worker died twice in a row while this request was running; lately: {why}");
+        Refusal::new(codes::WORKER_FAILED, message)
+            .hint("the request may be the cause, so it is not tried a third time")
+    } else {
+        let message = format!("the {runtime} worker died while this request was running: {why}");
+        Refusal::new(codes::WORKER_FAILED, message)
+    }
 }
 
 /// What a client learns while the worker's runtime is not there yet. Code `model_loading`.
@@ -99,8 +107,9 @@ pub(super) fn cut() -> Refusal {
     Refusal::new(codes::SHUTTING_DOWN, "the server shut down before this request was finished")
 }
 
-pub(super) fn gone(runtime: &str) -> Refusal {
-    Refusal::new(codes::WORKER_FAILED, format!("the {runtime} worker failed and is not restarted"))
+pub(super) fn gone(runtime: &str, why: &Refusal) -> Refusal {
+    let message = format!("the {runtime} worker failed and is not restarted: {}", why.message);
+    Refusal::new(codes::WORKER_FAILED, message)
 }
 
 pub(super) fn full(jobs: usize) -> Refusal {

@@ -7,7 +7,7 @@ mod submit;
 
 pub use codec::{CodecError, Decoder, encode};
 pub use frame::{JobUpdate, LoadSpec, Loaded, Stats, ToDaemon, ToWorker};
-pub use submit::{Input, Sampling, Submit, TokenLogprob, TopLogprob};
+pub use submit::{Delivered, Input, Sampling, Submit, TokenLogprob, TopLogprob};
 
 /// The protocol this build speaks. A worker and a daemon that differ part with a clear message.
 pub const PROTOCOL: u32 = 1;

@@ -128,8 +128,28 @@ pub struct Submit {
     /// Tokens an earlier worker generated for this job; they are not repeated to the daemon.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub committed: Vec<Token>,
+    /// What the client already has of those tokens' text; the rest of it is still to be sent.
+    #[serde(default, skip_serializing_if = "Delivered::is_nothing")]
+    pub delivered: Delivered,
     /// Seconds since 1970 that a chat template's clock shows; fixed at admission.
     pub now_unix: u64,
+}
+
+/// What a client has of a continued job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Delivered {
+    /// Bytes of text.
+    pub text: u64,
+    /// Entries of log probabilities.
+    pub logprobs: u64,
+}
+
+impl Delivered {
+    /// Whether the client has nothing yet.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A generated token's log probability, after OpenAI's shape.

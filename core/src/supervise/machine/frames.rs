@@ -1,10 +1,10 @@
 //! What each frame means in each state.
 
 use super::super::event::Event;
-use super::super::jobs::Place;
+use super::super::jobs::{Place, Trust};
 use super::super::reason::{self, During};
 use super::{Ping, State, Supervisor};
-use crate::sched::Finish;
+use crate::sched::{Finish, JobId};
 use crate::time::Instant;
 use crate::wire::{JobUpdate, Loaded, PROTOCOL, ToDaemon, ToWorker};
 use alloc::boxed::Box;
@@ -48,9 +48,29 @@ impl Supervisor {
         self.loaded = Some(loaded.clone());
         self.state = State::Ready { since: now, ping: Ping::Due(now + self.config.ping_every) };
         self.events.push_back(Event::Ready(loaded));
+        self.give();
+    }
+
+    /// Gives the worker what it may have of the held jobs. Those that may have been its
+    /// predecessor's end go first and one at a time, each once the one before has gone on, and only
+    /// onto a free lane: should the worker die again, it is known which of them it was.
+    pub(super) fn give(&mut self) {
+        if !matches!(self.state, State::Ready { .. }) || self.jobs.is_on_trial() {
+            return;
+        }
+        let suspects = self.jobs.awaits_trial();
+        if suspects && self.jobs.with_worker() >= self.lanes() {
+            return;
+        }
         for job in self.jobs.iter_mut() {
+            if job.place != Place::Held || (suspects && job.trust != Trust::Suspect) {
+                continue;
+            }
             job.place = Place::Worker;
             self.sends.push_back(ToWorker::Submit(job.submit.clone()));
+            if suspects {
+                return;
+            }
         }
     }
 
@@ -66,21 +86,25 @@ impl Supervisor {
                         return self.violated("more tokens than a context holds", During::Serving);
                     }
                 }
+                self.give();
             }
             ToDaemon::Accepted { id, prompt_tokens } => {
-                if self.jobs.get(id).is_some() {
+                if let Some(job) = self.jobs.get_mut(id)
+                    && job.place != Place::Held
+                    && !core::mem::replace(&mut job.accepted, true)
+                {
                     self.events.push_back(Event::Accepted { job: id, prompt_tokens });
                 }
             }
             ToDaemon::Finished { id, finish, usage } => {
-                if self.jobs.remove(id).is_some() {
+                if self.take_from_worker(id) {
                     self.completed |= finish != Finish::Cancelled;
                     self.events.push_back(Event::Finished { job: id, finish, usage });
                     self.end_if_drained(now);
                 }
             }
             ToDaemon::Failed { id, refusal } => {
-                if self.jobs.remove(id).is_some() {
+                if self.take_from_worker(id) {
                     self.events.push_back(Event::Failed { job: id, refusal });
                     self.end_if_drained(now);
                 }
@@ -99,12 +123,30 @@ impl Supervisor {
         }
     }
 
+    /// Whether the worker had the job, which it has ended.
+    fn take_from_worker(&mut self, id: JobId) -> bool {
+        let had = self.jobs.get(id).is_some_and(|job| job.place != Place::Held);
+        if had {
+            self.jobs.remove(id);
+            self.give();
+        }
+        had
+    }
+
     /// False where the job has more tokens than any job can have.
     fn update(&mut self, update: JobUpdate) -> bool {
         let most = self.loaded.as_ref().map_or(0, |loaded| loaded.engine.seq_tokens as usize + 1);
         let Some(job) = self.jobs.get_mut(update.id) else { return true };
-        job.tokens.extend_from_slice(&update.tokens);
-        if job.tokens.len() > most {
+        if job.place == Place::Held {
+            return true;
+        }
+        if job.trust == Trust::Suspect && !update.tokens.is_empty() {
+            job.trust = Trust::Continued;
+        }
+        job.submit.committed.extend_from_slice(&update.tokens);
+        job.submit.delivered.text += update.text.len() as u64;
+        job.submit.delivered.logprobs += update.logprobs.len() as u64;
+        if update.tokens.len() > most || job.submit.committed.len() > most {
             return false;
         }
         if job.place == Place::Worker {

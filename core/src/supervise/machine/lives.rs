@@ -1,13 +1,16 @@
 //! How lives begin and end, and what becomes of the jobs.
 
 use super::super::event::{Death, Effect, Event};
-use super::super::jobs::Place;
+use super::super::jobs::{Place, Trust};
 use super::super::reason::{self, During};
 use super::{Goal, State, Supervisor};
 use crate::refusal::Refusal;
 use crate::sched::{Finish, JobId, Usage};
 use crate::time::Instant;
 use crate::wire::{Stats, ToWorker};
+
+/// Deaths that newer jobs may be blamed for in a job's favour.
+const UNEXPLAINED: u32 = 4;
 
 impl Supervisor {
     pub(super) fn during(&self) -> During {
@@ -31,7 +34,7 @@ impl Supervisor {
     /// The worker said that it ends; it has a moment to do so.
     pub(super) fn leaving(&mut self, why: Refusal, during: During, now: Instant) {
         self.settle(now);
-        self.fail_lost();
+        self.let_go(&why);
         self.state = State::Exiting { why: Some(why), during, deadline: Some(now + self.config.exit_grace) };
         self.sends.clear();
     }
@@ -43,7 +46,7 @@ impl Supervisor {
 
     pub(super) fn kill(&mut self, why: Option<Refusal>, during: During) {
         self.settle(self.clock.now());
-        self.fail_lost();
+        self.let_go(why.as_ref().unwrap_or(&reason::cut()));
         self.sends.clear();
         self.state = State::Exiting { why, during, deadline: None };
         self.effects.push_back(Effect::Kill { life: self.life });
@@ -71,7 +74,7 @@ impl Supervisor {
     pub(super) fn down(&mut self, death: Death) {
         let now = self.clock.now();
         self.settle(now);
-        self.fail_lost();
+        self.let_go(&death.refusal);
         self.sends.clear();
         self.effects.clear();
         if self.goal != Goal::Serve {
@@ -83,9 +86,9 @@ impl Supervisor {
         self.crashes = self.crashes.saturating_add(1);
         self.unprovoked += u32::from(!self.provoked);
         if self.loaded.is_none() || self.unprovoked > self.config.crashes_max {
-            let runtime = self.runtime.clone();
-            self.fail_jobs(|| reason::gone(&runtime));
-            self.state = State::Failed;
+            let gone = reason::gone(&self.runtime, &death.refusal);
+            self.fail_jobs(|| gone.clone());
+            self.state = State::Failed { why: gone };
             self.events.push_back(Event::Down { death, restart_in: None });
         } else {
             let wait = self.config.backoff(self.crashes);
@@ -94,16 +97,38 @@ impl Supervisor {
         }
     }
 
-    /// Ends the jobs the process had. A job that was being given up was not lost.
-    pub(super) fn fail_lost(&mut self) {
-        for job in self.jobs.take(|job| job.place != Place::Held) {
-            // A client that goes away at once does not make its job harmless.
-            self.provoked = true;
+    /// The process, which ends of `why`, has no jobs any more. They wait for its successor, but
+    /// for one that was with two workers in a row when they died: it may take down every one.
+    ///
+    /// A job on trial is taken for the cause, and those that the second worker had gone on with are
+    /// not. Where none was on trial those are failed, unless that worker was up for long, or had
+    /// newer jobs: then it is more likely one of those, which will tell, but not for ever.
+    pub(super) fn let_go(&mut self, why: &Refusal) {
+        let known = self.jobs.is_on_trial();
+        let newer = self.jobs.iter().any(|job| job.place != Place::Held && job.trust == Trust::New);
+        let lasted = match self.state {
+            State::Ready { since, .. } => self.clock.now().since(since) >= self.config.stable,
+            _ => false,
+        };
+        // A client that goes away at once does not make its job harmless.
+        self.provoked |= self.jobs.with_worker() > 0;
+        let serve = self.goal == Goal::Serve;
+        for mut job in self.jobs.take(|job| !serve || job.place != Place::Held) {
             let id = job.submit.id;
+            let spared = match job.trust {
+                Trust::New => true,
+                Trust::Suspect => false,
+                Trust::Continued => known || lasted || (newer && job.unexplained < UNEXPLAINED),
+            };
             if job.place == Place::Cancelling {
                 self.finish_cancelled(id);
+            } else if serve && spared {
+                job.unexplained += u32::from(!known && !lasted);
+                self.jobs.put_back(job);
+            } else if job.place == Place::Held {
+                self.events.push_back(Event::Failed { job: id, refusal: reason::cut() });
             } else {
-                let refusal = reason::job_lost(&self.runtime, self.goal == Goal::Serve);
+                let refusal = reason::job_lost(&self.runtime, serve, why);
                 self.events.push_back(Event::Failed { job: id, refusal });
             }
         }

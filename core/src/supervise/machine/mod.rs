@@ -43,7 +43,9 @@ enum State {
         until: Instant,
     },
     Stopped,
-    Failed,
+    Failed {
+        why: Refusal,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +124,7 @@ impl Supervisor {
     pub fn status(&self) -> Status {
         match (&self.state, self.goal) {
             (State::Stopped, _) => Status::Stopped,
-            (State::Failed, _) => Status::Failed,
+            (State::Failed { .. }, _) => Status::Failed,
             (_, Goal::Drain { .. } | Goal::Stop) => Status::Draining,
             (State::Ready { .. }, _) => Status::Ready,
             _ if self.loaded.is_some() => Status::Restarting,
@@ -154,6 +156,10 @@ impl Supervisor {
         self.life.0
     }
 
+    fn lanes(&self) -> usize {
+        self.loaded.as_ref().map_or(1, |loaded| loaded.engine.lanes.max(1) as usize)
+    }
+
     fn has_process(&self) -> bool {
         matches!(
             self.state,
@@ -168,13 +174,15 @@ impl Supervisor {
         if !ready && self.jobs.iter().any(|job| job.place != Place::Held) {
             return broken("a job is with a worker that is not ready");
         }
-        if ready && self.jobs.iter().any(|job| job.place == Place::Held) {
+        let held = self.jobs.iter().any(|job| job.place == Place::Held);
+        let busy = self.jobs.awaits_trial() && self.jobs.with_worker() >= self.lanes();
+        if ready && held && !self.jobs.is_on_trial() && !busy {
             return broken("a job is held from a worker that is ready");
         }
         if (self.loaded.is_none() || self.goal != Goal::Serve) && !ready && !self.jobs.is_empty() {
             return broken("a job waits for a worker that will not come");
         }
-        if matches!(self.state, State::Stopped | State::Failed) && !self.jobs.is_empty() {
+        if matches!(self.state, State::Stopped | State::Failed { .. }) && !self.jobs.is_empty() {
             return broken("a job outlived its worker");
         }
         if matches!(self.goal, Goal::Drain { .. }) && ready && self.jobs.is_empty() {
@@ -298,7 +306,7 @@ impl Supervisor {
         }
         self.clock.advance(now);
         let refusal = match (&self.state, self.goal) {
-            (State::Failed, _) => Some(reason::gone(&self.runtime)),
+            (State::Failed { why }, _) => Some(why.clone()),
             (_, Goal::Drain { .. } | Goal::Stop) => Some(reason::draining()),
             _ if self.loaded.is_none() => Some(reason::loading()),
             _ if self.jobs.len() >= self.config.jobs_max => Some(reason::full(self.jobs.len())),
@@ -306,11 +314,9 @@ impl Supervisor {
         };
         if let Some(refusal) = refusal {
             self.events.push_back(Event::Failed { job: id, refusal });
-        } else if matches!(self.state, State::Ready { .. }) {
-            self.sends.push_back(ToWorker::Submit(submit.clone()));
-            self.jobs.insert(submit, Place::Worker);
         } else {
-            self.jobs.insert(submit, Place::Held);
+            self.jobs.insert(submit);
+            self.give();
         }
         Ok(())
     }
@@ -318,12 +324,14 @@ impl Supervisor {
     /// Gives a job up; it ends as cancelled unless it ends otherwise before. An id that is not
     /// known changes nothing: the job may just have ended.
     pub fn cancel(&mut self, id: JobId, now: Instant) {
-        self.clock.advance(now);
+        let now = self.clock.advance(now);
         let Some(job) = self.jobs.get_mut(id) else { return };
         match job.place {
             Place::Held => {
                 self.jobs.remove(id);
                 self.finish_cancelled(id);
+                self.give();
+                self.end_if_drained(now);
             }
             Place::Worker => {
                 job.place = Place::Cancelling;
@@ -342,7 +350,7 @@ impl Supervisor {
         self.goal = Goal::Drain { deadline: now + self.config.drain };
         match self.state {
             State::Ready { .. } => self.end_if_drained(now),
-            State::Stopped | State::Failed => {}
+            State::Stopped | State::Failed { .. } => {}
             _ => self.stop(now),
         }
     }
@@ -350,7 +358,7 @@ impl Supervisor {
     /// Ends the worker now; what runs is cut.
     pub fn stop(&mut self, now: Instant) {
         self.clock.advance(now);
-        if matches!(self.state, State::Stopped | State::Failed) {
+        if matches!(self.state, State::Stopped | State::Failed { .. }) {
             return;
         }
         self.goal = Goal::Stop;
@@ -367,7 +375,7 @@ impl Supervisor {
                 }
             }
             State::Hello { .. } | State::Loading { .. } | State::Ready { .. } => self.kill(None, during),
-            State::Spawning | State::Stopped | State::Failed => {}
+            State::Spawning | State::Stopped | State::Failed { .. } => {}
         }
     }
 }

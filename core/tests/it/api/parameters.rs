@@ -27,6 +27,7 @@ fn the_least_request_has_the_apis_defaults() {
             ignore_eos: false,
             logprobs: None,
             committed: vec![],
+            delivered: Default::default(),
             now_unix: 1_700_000_000,
         }
     );

@@ -1,5 +1,6 @@
 //! The supervisor, case by case and under random deaths.
 
+mod continued;
 mod lives;
 mod simulation;
 mod words;
@@ -39,6 +40,7 @@ fn submit(id: u64) -> Submit {
         ignore_eos: false,
         logprobs: None,
         committed: vec![],
+        delivered: Default::default(),
         now_unix: 0,
     }
 }

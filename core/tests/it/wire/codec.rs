@@ -97,6 +97,7 @@ fn a_job_survives_the_wire_whole() {
         ignore_eos: true,
         logprobs: Some(5),
         committed: vec![1, 2],
+        delivered: superfluid_core::wire::Delivered { text: 3, logprobs: 1 },
         now_unix: 1_720_170_187,
     };
     let frame = ToWorker::Submit(submit);

@@ -140,9 +140,11 @@ impl Brain {
     fn submit(&mut self, prepared: &Prepared) {
         let job = prepared.job.clone();
         let id = job.id;
-        let (live, ended) = Live::new(prepared, &*self.vocabulary);
+        let (mut live, ended) = Live::new(prepared, &*self.vocabulary);
         if ended.is_some() {
             // The worker before died between the last token and telling that it was the last.
+            live.finish(self.update_of(id));
+            self.tell();
             let usage = Usage { prompt: prepared.prompt_tokens(), cached: 0, completion: job.committed };
             return self.send(ToDaemon::Finished { id, finish: Finish::Stop, usage });
         }

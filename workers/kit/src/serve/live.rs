@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use superfluid_core::Refusal;
 use superfluid_core::sched::{End, JobId, Token};
 use superfluid_core::text::{TextOut, Verdict};
-use superfluid_core::wire::{JobUpdate, TokenLogprob, TopLogprob};
+use superfluid_core::wire::{Delivered, JobUpdate, TokenLogprob, TopLogprob};
 
 pub(super) struct Live {
     sampler: Sampler,
@@ -17,12 +17,14 @@ pub(super) struct Live {
     logprobs: Option<u8>,
     /// Entries of tokens whose text is held back.
     held: VecDeque<TokenLogprob>,
+    /// What comes out first and the client has from the worker before.
+    skip: Delivered,
 }
 
 impl Live {
-    /// The job as it is after its committed tokens, and whether it ended with one of them. Text that
-    /// they made ready was sent by the worker that generated them and is not sent again; what they
-    /// left open (half a character, the start of a stop string) goes on from where it was.
+    /// The job as it is after its committed tokens, and whether it ended with one of them. What the
+    /// client has of their text is not sent again; what they left open (half a character, the start of
+    /// a stop string) goes on from where it was.
     pub(super) fn new(prepared: &Prepared, vocabulary: &dyn Vocabulary) -> (Self, Option<End>) {
         let job = &prepared.job;
         let (prompt, committed) = job.prompt.split_at(job.prompt.len() - job.committed as usize);
@@ -32,6 +34,7 @@ impl Live {
             ignore_eos: prepared.ignore_eos,
             logprobs: prepared.logprobs,
             held: VecDeque::new(),
+            skip: prepared.delivered,
         };
         let mut end = None;
         for &token in committed {
@@ -43,8 +46,6 @@ impl Live {
             });
             end = end.or(live.take(token, entry, vocabulary));
         }
-        live.text.take_ready();
-        live.covered();
         (live, end)
     }
 
@@ -110,13 +111,14 @@ impl Live {
     }
 
     fn give(&mut self, update: &mut JobUpdate) {
-        update.text += &self.text.take_ready();
-        update.logprobs.extend(self.covered());
-    }
-
-    fn covered(&mut self) -> Vec<TokenLogprob> {
+        let text = self.text.take_ready();
+        let had = usize::try_from(self.skip.text).unwrap_or(usize::MAX).min(text.len());
+        self.skip.text -= had as u64;
+        update.text += text.get(had..).unwrap_or_default();
         let covered = self.text.take_covered().min(self.held.len());
-        self.held.drain(..covered).collect()
+        let had = usize::try_from(self.skip.logprobs).unwrap_or(usize::MAX).min(covered);
+        self.skip.logprobs -= had as u64;
+        update.logprobs.extend(self.held.drain(..covered).skip(had));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use superfluid_core::Refusal;
 use superfluid_core::api::codes;
 use superfluid_core::sched::{Config, Job, Token};
-use superfluid_core::wire::{Input, Sampling, Submit};
+use superfluid_core::wire::{Delivered, Input, Sampling, Submit};
 
 /// Likeliest tokens a job may ask for, a token.
 const MAX_TOP: u8 = 20;
@@ -19,6 +19,7 @@ pub(super) struct Prepared {
     pub(super) stop: Vec<String>,
     pub(super) ignore_eos: bool,
     pub(super) logprobs: Option<u8>,
+    pub(super) delivered: Delivered,
 }
 
 impl Prepared {
@@ -79,6 +80,7 @@ impl Prepare {
             stop: submit.stop,
             ignore_eos: submit.ignore_eos,
             logprobs: submit.logprobs,
+            delivered: submit.delivered,
         })
     }
 

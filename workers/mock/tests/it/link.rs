@@ -5,7 +5,8 @@ use std::thread::{self, JoinHandle};
 use superfluid_core::Refusal;
 use superfluid_core::sched::{Class, Finish, JobId, Token, Usage};
 use superfluid_core::wire::{
-    Decoder, Input, LoadSpec, Loaded, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker, TokenLogprob, encode,
+    Decoder, Delivered, Input, LoadSpec, Loaded, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker,
+    TokenLogprob, encode,
 };
 use superfluid_worker_kit::{Ended, serve};
 use superfluid_worker_mock::{MockRuntime, Script};
@@ -23,6 +24,8 @@ pub(crate) struct Told {
     pub(crate) tokens: Vec<Token>,
     pub(crate) pieces: Vec<String>,
     pub(crate) logprobs: Vec<TokenLogprob>,
+    /// What was told with and before each token.
+    pub(crate) delivered: Vec<Delivered>,
     pub(crate) end: Option<Result<(Finish, Usage), Refusal>>,
 }
 
@@ -111,6 +114,8 @@ impl Link {
                             if !job.text.is_empty() {
                                 told.pieces.push(job.text.clone());
                             }
+                            let (text, logprobs) = (told.text().len() as u64, told.logprobs.len() as u64);
+                            told.delivered.resize(told.tokens.len(), Delivered { text, logprobs });
                         });
                     }
                 }
@@ -157,6 +162,7 @@ pub(crate) fn job(id: u64, prompt: &str, max_tokens: u32) -> Submit {
         ignore_eos: false,
         logprobs: None,
         committed: Vec::new(),
+        delivered: Default::default(),
         now_unix: 0,
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::link::{Link, job};
 use superfluid_core::sched::Finish;
+use superfluid_core::wire::TokenLogprob;
 use superfluid_worker_mock::{Piece, Reply, Script};
 
 fn replying(pieces: &[&[u8]]) -> Script {
@@ -53,6 +54,7 @@ fn a_continued_job_says_what_it_would_have_said_wherever_it_was_cut() {
         let script = if sampled { Script::default() } else { replying(&pieces) };
         let mut asked = job(0, "q", 40);
         asked.stop = vec!["STOP".into()];
+        asked.logprobs = Some(1);
         asked.ignore_eos = sampled;
         if sampled {
             asked.sampling.temperature = 1.0;
@@ -61,27 +63,35 @@ fn a_continued_job_says_what_it_would_have_said_wherever_it_was_cut() {
             asked.sampling.repeat_penalty = 1.1;
         }
         let whole = Link::ready(script.clone()).ask(asked.clone());
-        let mut before = Vec::new();
         let mut link = Link::ready(script);
-        for cut in 1..whole.tokens.len() {
-            let mut first = asked.clone();
-            first.max_tokens = Some(40);
-            first.committed = whole.tokens[..cut].to_vec();
-            let told = link.ask(first.clone());
+        for cut in 1..=whole.tokens.len() {
+            let mut rest = asked.clone();
+            rest.committed = whole.tokens[..cut].to_vec();
+            rest.delivered = whole.delivered[cut - 1];
+            let (text, logprobs) = (rest.delivered.text as usize, rest.delivered.logprobs as usize);
+            let told = link.ask(rest);
             assert_eq!(told.tokens, whole.tokens[cut..], "cut at {cut}");
             assert_eq!(told.finish(), whole.finish());
-            assert_eq!(
-                told.end.as_ref().unwrap().as_ref().unwrap().1.completion as usize,
-                whole.tokens.len()
-            );
-            assert!(whole.text().ends_with(&told.text()), "cut at {cut}");
-            before.push(told.text().len());
+            let usage = told.end.as_ref().unwrap().as_ref().unwrap().1;
+            assert_eq!(usage.completion as usize, whole.tokens.len());
+            assert_eq!(told.text(), whole.text()[text..], "cut at {cut}");
+            let bytes =
+                |told: &[TokenLogprob]| told.iter().map(|entry| entry.bytes.clone()).collect::<Vec<_>>();
+            assert_eq!(bytes(&told.logprobs), bytes(&whole.logprobs[logprobs..]), "cut at {cut}");
         }
-        assert!(before.is_sorted_by(|a, b| a >= b), "later cuts leave no more text: {before:?}");
-        if whole.finish() == Finish::Stop {
-            asked.committed = whole.tokens.clone();
-            let told = link.ask(asked);
-            assert_eq!((told.tokens.len(), told.finish()), (0, Finish::Stop), "it had ended already");
-        }
+    }
+}
+
+/// The text that the last token set free came with it, or is still to be sent: the daemon knows.
+#[test]
+fn a_continued_job_that_has_no_room_left_sends_what_is_missing_and_no_more() {
+    let script = replying(&[b"hi", b"ST", b"x"]);
+    for (delivered, missing) in [(2, "ST"), (4, "")] {
+        let mut asked = job(0, "q", 2);
+        asked.stop = vec!["STOP".into()];
+        asked.committed = Link::ready(script.clone()).ask(asked.clone()).tokens;
+        asked.delivered.text = delivered;
+        let told = Link::ready(script.clone()).ask(asked);
+        assert_eq!((told.text().as_str(), told.finish()), (missing, Finish::Length));
     }
 }

@@ -1,0 +1,130 @@
+//! A daemon with the built-in mock: real processes, raw sockets.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use tempfile::TempDir;
+
+pub(crate) struct Daemon {
+    pub(crate) _temp: TempDir,
+    pub(crate) child: Child,
+    pub(crate) log: BufReader<ChildStderr>,
+    pub(crate) port: u16,
+}
+
+pub(crate) fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
+    let model = temp.join("tiny.gguf");
+    fs::write(&model, script).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_superfluid"));
+    command
+        .args(["serve", "--runtime", "mock"])
+        .arg(model)
+        .args(args)
+        .env("SUPERFLUID_HOME", temp.join("home"))
+        .env_remove("SUPERFLUID_WORKER_MOCK")
+        .env_remove("SUPERFLUID_API_KEY")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+impl Daemon {
+    /// A daemon that is ready.
+    pub(crate) fn start(script: &str) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let mut command = command(temp.path(), script, &["--port", "0"]);
+        command.env("HF_TOKEN", "secret").env("MONKEY", "kept");
+        let mut child = command.spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut daemon = Self { _temp: temp, child, log, port: 0 };
+        let line = daemon.line("listening on http://127.0.0.1:");
+        daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
+        daemon.line("ready: tiny");
+        daemon
+    }
+
+    /// Reads its log up to the line that holds `needle`.
+    pub(crate) fn line(&mut self, needle: &str) -> String {
+        let mut all = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(self.log.read_line(&mut line).unwrap() > 0, "it ended before {needle:?}:\n{all}");
+            if line.contains(needle) {
+                return line;
+            }
+            all.push_str(&line);
+        }
+    }
+
+    pub(crate) fn ask(&self, prompt: &str, stream: bool) -> BufReader<TcpStream> {
+        self.post(&format!(
+            r#"{{"model":"tiny","stream":{stream},"temperature":0,"messages":[{{"role":"user","content":"{prompt}"}}]}}"#
+        ))
+    }
+
+    /// Asks for a chat completion.
+    pub(crate) fn post(&self, body: &str) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        write!(
+            socket,
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        BufReader::new(socket)
+    }
+
+    pub(crate) fn health(&self) -> serde_json::Value {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let text = rest(&mut BufReader::new(socket));
+        serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// Its only child.
+    pub(crate) fn worker(&self) -> u32 {
+        let id = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        children.split_whitespace().next().expect("a worker").parse().unwrap()
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        kill(signal, self.child.id());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn kill(signal: &str, id: u32) {
+    assert!(Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
+}
+
+/// Reads up to what holds `needle`.
+pub(crate) fn until(reply: &mut BufReader<TcpStream>, needle: &str) {
+    let mut line = String::new();
+    while !line.contains(needle) {
+        line.clear();
+        assert!(reply.read_line(&mut line).unwrap() > 0, "the reply ended before {needle:?}");
+    }
+}
+
+pub(crate) fn rest(reply: &mut impl Read) -> String {
+    let mut text = String::new();
+    reply.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Whether a process still does anything; one that is dead and not yet reaped does not.
+pub(crate) fn lives(id: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
