@@ -10,6 +10,9 @@ use std::time::Duration;
 
 /// Passes are judged together until they took this long.
 const WINDOW: Duration = Duration::from_millis(100);
+/// So many windows in a row must have gone short of cores: one alone is a neighbour that came and
+/// went, and a smaller crew kept for it costs more than it took.
+const SHORT_IN_A_ROW: u32 = 3;
 /// How long a smaller crew works well before a larger one is tried; doubled each time it fails.
 const PATIENCE: Duration = Duration::from_secs(1);
 const MOST_PATIENCE: Duration = Duration::from_secs(120);
@@ -23,6 +26,7 @@ pub struct Pace {
     cpu: Duration,
     good: Duration,
     patience: Duration,
+    short: u32,
 }
 
 impl Pace {
@@ -36,6 +40,7 @@ impl Pace {
             cpu: Duration::ZERO,
             good: Duration::ZERO,
             patience: PATIENCE,
+            short: 0,
         }
     }
 
@@ -56,11 +61,19 @@ impl Pace {
         // Three quarters of what the threads could have used is a machine they have to themselves.
         let share = cpu.as_secs_f64() / wall.as_secs_f64();
         if share < 0.75 * f64::from(self.now) && self.now > 1 {
+            // A long pass stands for as many windows as it took.
+            let windows = wall.as_nanos() / WINDOW.as_nanos();
+            self.short = self.short.saturating_add(u32::try_from(windows).unwrap_or(u32::MAX));
+            if self.short < SHORT_IN_A_ROW {
+                return None;
+            }
+            self.short = 0;
             self.patience = (self.patience * 2).min(MOST_PATIENCE);
             self.good = Duration::ZERO;
             self.now = (share as u32).clamp(1, self.now - 1);
             return Some(self.now);
         }
+        self.short = 0;
         self.good += wall;
         if self.now < self.most && self.good >= self.patience {
             self.good = Duration::ZERO;

@@ -29,7 +29,7 @@ fn a_larger_crew_is_tried_again_ever_more_rarely() {
     let mut tries = Vec::new();
     let mut clock = 0;
     for _ in 0..6 {
-        assert_eq!(pace.after(MS(100), MS(100)), Some(1));
+        assert_eq!(pace.after(MS(300), MS(300)), Some(1));
         let began = clock;
         while pace.after(MS(100), MS(100)).is_none() {
             clock += 100;
@@ -42,10 +42,21 @@ fn a_larger_crew_is_tried_again_ever_more_rarely() {
 #[test]
 fn short_passes_are_judged_together() {
     let mut pace = Pace::new(2);
-    for _ in 0..9 {
+    for _ in 0..29 {
         assert_eq!(pace.after(MS(10), MS(5)), None);
     }
     assert_eq!(pace.after(MS(10), MS(5)), Some(1));
+}
+
+#[test]
+fn a_neighbour_that_comes_and_goes_changes_nothing() {
+    let mut pace = Pace::new(2);
+    for _ in 0..100 {
+        assert_eq!(pace.after(MS(100), MS(134)), None);
+        assert_eq!(pace.after(MS(100), MS(134)), None);
+        assert_eq!(pace.after(MS(100), MS(190)), None);
+    }
+    assert_eq!(pace.threads(), 2);
 }
 
 #[test]
