@@ -38,11 +38,6 @@ pub fn check_source(source: &Source) -> Vec<Fault> {
     if source.is_code() && lines > LONGEST {
         faults.push(format!("{path}: {lines} lines, {LONGEST} are the most; one file is one idea"));
     }
-    for host in hosts() {
-        if source.text.contains(&host) {
-            faults.push(format!("{path}: names the host {host}; package clients know their own"));
-        }
-    }
     if path.ends_with(".rs") {
         let code = code_of(&source.text);
         if has_word(&code, "unsafe") && !may_be_unsafe(path) {
@@ -72,20 +67,6 @@ fn never_run<'a>(code: &'a str, text: &'a str) -> impl Iterator<Item = &'a str> 
 fn may_be_unsafe(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     matches!(parts.as_slice(), ["workers", _, "src", "ffi.rs"] | ["workers", _, "src", "ffi", ..])
-}
-
-/// Package registries and where they keep files, put together so that this file names none.
-fn hosts() -> Vec<String> {
-    let hosts: [&[&str]; 7] = [
-        &["registry", "npmjs", "org"],
-        &["registry", "yarnpkg", "com"],
-        &["pypi", "org"],
-        &["files", "pythonhosted", "org"],
-        &["static", "crates", "io"],
-        &["index", "crates", "io"],
-        &["proxy", "golang", "org"],
-    ];
-    hosts.iter().map(|parts| parts.join(".")).collect()
 }
 
 fn core_laws(sources: &[Source]) -> Vec<Fault> {
