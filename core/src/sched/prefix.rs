@@ -8,7 +8,7 @@ use core::cmp::Reverse;
 
 /// Kept tokens one reused token may cost: a head shorter than this share of what would be cut off
 /// is run again instead (every prompt of a model shares its first few tokens).
-const WORTH: u64 = 8;
+const WORTH: i64 = 8;
 
 /// Claims a sequence for `job`; it holds the head of `tokens` or nothing, never all of them. `None`
 /// only if no sequence is free.
@@ -22,7 +22,7 @@ pub(super) fn place(
     let seq = match best(seqs, config, tokens) {
         Some(Head { seq, shared, running: false }) => branch(seqs, config, seq, shared, ops),
         Some(Head { seq, shared, running: true }) => fork(seqs, config, seq, shared, ops)?,
-        None => fresh(seqs, ops)?,
+        None => fresh(seqs, config, ops)?,
     };
     seqs.claim(seq, job);
     Some(seq)
@@ -84,7 +84,7 @@ fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut 
     if tail == 0 && !root {
         return kept;
     }
-    if let Some(other) = seqs.spare(Some(kept)) {
+    if let Some(other) = seqs.spare(Some(kept), config.engine.neighbours) {
         let loss = seqs.get(other).tokens().len() as u64;
         let fits = seqs.cells() - loss + u64::from(shared) <= u64::from(config.engine.pool_tokens);
         let pays = config.copying().is_some_and(|cost| root || tail > loss + cost as u64);
@@ -94,7 +94,8 @@ fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut 
             seqs.touch(kept);
             return other;
         }
-        if u64::from(shared) * WORTH + loss < tail {
+        let apart = if config.engine.neighbours { seqs.widening(kept) - seqs.widening(other) } else { 0 };
+        if i64::from(shared) * WORTH + (loss as i64) < tail as i64 + apart {
             seqs.clear(other, ops);
             return other;
         }
@@ -107,7 +108,7 @@ fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut 
 
 /// Copies the head of a running job's sequence.
 fn fork(seqs: &mut Seqs, config: &Config, from: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> Option<SeqId> {
-    let to = fresh(seqs, ops)?;
+    let to = fresh(seqs, config, ops)?;
     // The job was let in because it fits beside the others that run.
     while seqs.cells() + u64::from(shared) > u64::from(config.engine.pool_tokens) && seqs.evict_oldest(ops) {}
     seqs.copy(from, to, shared, ops);
@@ -116,7 +117,7 @@ fn fork(seqs: &mut Seqs, config: &Config, from: SeqId, shared: u32, ops: &mut Ve
 
 /// Keeps a copy of a running job's sequence, if there is room.
 pub(super) fn keep(seqs: &mut Seqs, config: &Config, from: SeqId, ops: &mut Vec<SeqOp>) {
-    let Some(to) = seqs.spare(None) else { return };
+    let Some(to) = seqs.spare(None, config.engine.neighbours) else { return };
     let (len, loss) = (seqs.get(from).tokens().len(), seqs.get(to).tokens().len());
     if seqs.cells() - loss as u64 + len as u64 <= u64::from(config.engine.pool_tokens) {
         seqs.clear(to, ops);
@@ -125,8 +126,8 @@ pub(super) fn keep(seqs: &mut Seqs, config: &Config, from: SeqId, ops: &mut Vec<
     }
 }
 
-fn fresh(seqs: &mut Seqs, ops: &mut Vec<SeqOp>) -> Option<SeqId> {
-    let spare = seqs.spare(None)?;
+fn fresh(seqs: &mut Seqs, config: &Config, ops: &mut Vec<SeqOp>) -> Option<SeqId> {
+    let spare = seqs.spare(None, config.engine.neighbours)?;
     seqs.clear(spare, ops);
     Some(spare)
 }

@@ -8,6 +8,12 @@ use super::{JobId, SeqId, SeqOp, Token};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+/// Tokens that one might as well run again as have an idle sequence in every pass of a job of
+/// ordinary length (measured on llama.cpp: a row of a pass costs about two tokens of a prompt).
+const IDLE_COST: i64 = 512;
+/// A wider gap costs no more: the pass is then made of two.
+const WIDEST: u32 = 4;
+
 /// Who holds a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Holder {
@@ -89,10 +95,26 @@ impl Seqs {
     }
 
     /// A sequence a job may take over, `but` excepted: a blank one, else the one whose tokens were
-    /// used longest ago.
-    pub(super) fn spare(&self, but: Option<SeqId>) -> Option<SeqId> {
-        let blank = self.blank.first().copied();
-        blank.or_else(|| self.kept.iter().map(|&(_, id)| id).find(|&id| Some(id) != but))
+    /// used longest ago; where `neighbours` says that gaps cost, the one that loses least in both.
+    pub(super) fn spare(&self, but: Option<SeqId>, neighbours: bool) -> Option<SeqId> {
+        let kept = self.kept.iter().map(|&(_, id)| id).filter(|&id| Some(id) != but);
+        if !neighbours {
+            return self.blank.first().copied().or_else(|| kept.into_iter().next());
+        }
+        let running: Vec<u32> = self.running().map(|(id, _)| id.0).collect();
+        let all = self.kept.len().max(1) as i64;
+        // Losing tokens is worse the later they were used: a conversation goes on soon or not at all.
+        let losses = (0..).zip(kept).map(|(rank, id)| (self.get(id).tokens().len() as i64 * rank / all, id));
+        let blank = self.blank.iter().map(|&id| (0, id));
+        let least = blank.chain(losses).min_by_key(|&(loss, id)| loss + widening(&running, id.0));
+        least.map(|(_, id)| id)
+    }
+
+    /// What the idle sequences between running ones cost once a job runs in `id`, more than they do,
+    /// as tokens to run again.
+    pub(super) fn widening(&self, id: SeqId) -> i64 {
+        let running: Vec<u32> = self.running().map(|(id, _)| id.0).collect();
+        widening(&running, id.0)
     }
 
     /// Gives the sequence to a job.
@@ -214,5 +236,18 @@ impl Seqs {
                 self.kept.insert((seq.stamp, id));
             }
         }
+    }
+}
+
+/// [`Seqs::widening`] beside `running`, which ascends.
+fn widening(running: &[u32], id: u32) -> i64 {
+    let cost = |idle: u32| i64::from(idle.min(WIDEST)) * IDLE_COST;
+    let at = running.partition_point(|&other| other < id);
+    let below = at.checked_sub(1).map(|below| id - running[below] - 1);
+    let above = running.get(at).map(|above| above - id - 1);
+    match (below, above) {
+        (Some(below), Some(above)) => cost(below) + cost(above) - cost(below + above + 1),
+        (Some(idle), None) | (None, Some(idle)) => cost(idle),
+        (None, None) => 0,
     }
 }

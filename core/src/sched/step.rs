@@ -58,6 +58,10 @@ pub struct Engine {
     /// Whether one pass may hold decode rows and prompt chunks without loss. Where not, a step
     /// holds either.
     pub mixes: bool,
+    /// Whether a pass computes only sequences of consecutive ids together, so that an idle sequence
+    /// between those of a pass costs it about a row.
+    #[serde(default)]
+    pub neighbours: bool,
 }
 
 /// A change to sequences, performed in order before the step's pass.

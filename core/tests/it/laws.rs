@@ -22,6 +22,7 @@ fn scheduler() -> Scheduler {
         cut: Cut::Anywhere,
         copying: Copying::Never,
         mixes: true,
+        neighbours: false,
     };
     Scheduler::new(Config::new(engine))
 }

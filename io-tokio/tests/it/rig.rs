@@ -64,6 +64,7 @@ pub(crate) fn loaded() -> Loaded {
         cut: Cut::Anywhere,
         copying: Copying::Shares,
         mixes: true,
+        neighbours: false,
     };
     let mut record = superfluid_core::capability::Record::default();
     record.0.insert("backend".into(), "cpu".into());

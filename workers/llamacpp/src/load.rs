@@ -116,6 +116,7 @@ pub(crate) fn load(
         // one go as the shortest has: one decoding row beside a prompt makes two goes of it, and
         // the row waits for both. On a shared pool all rows are computed together.
         mixes: shape.shared,
+        neighbours: !shape.shared,
     };
     let device = best.map_or("", |device| device.name.as_str());
     Ok(Model {

@@ -210,6 +210,7 @@ impl Script {
             cut: if self.kind == Kind::Plain { Cut::Anywhere } else { Cut::HeadOnly },
             copying: Copying::Duplicates,
             mixes: true,
+            neighbours: false,
         }
     }
 

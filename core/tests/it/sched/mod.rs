@@ -26,6 +26,7 @@ const ENGINE: Engine = Engine {
     cut: Cut::Anywhere,
     copying: Copying::Never,
     mixes: true,
+    neighbours: false,
 };
 
 fn world(engine: Engine) -> World {

@@ -79,3 +79,53 @@ fn a_short_shared_head_does_not_cost_a_long_tail() {
     assert_eq!(serve(&mut world, 1, &branch(&head, 2, 30)), 0);
     assert_eq!(serve(&mut world, 2, &long), 91);
 }
+
+/// Where a gap between sequences costs, a job goes beside those that run, unless that loses more.
+#[test]
+fn sequences_of_a_pass_stay_neighbours_where_a_gap_costs() {
+    let mut world = world(Engine { neighbours: true, lanes: 4, seqs: 6, ..ENGINE });
+    // Six end one after another, so that the oldest kept tokens are 0's, then 1's.
+    for id in 0..6 {
+        world.submit(job(id, &prompt(id as u32, 20, 1), 1)).expect("room");
+        world.run();
+    }
+    // 3 is the youngest of all, then the others are used in the order 0, 1, 2, 4, 5.
+    for (id, tag) in [(10, 0), (11, 1), (12, 2), (13, 4), (14, 5), (15, 3)] {
+        world.submit(job(id, &prompt(tag, 21, 1), 1)).expect("room");
+        world.run();
+    }
+    for id in 20..24 {
+        world.submit(job(id, &prompt(100 + id as u32, 20, 30), 30)).expect("room");
+    }
+    world.tick();
+    let rows = &world.step.as_ref().expect("a step").rows;
+    let mut seqs: Vec<u32> = rows.iter().map(|rows| rows.seq.0).collect();
+    seqs.sort_unstable();
+    assert_eq!(seqs, [0, 1, 2, 3], "the oldest is 0, and the others join it though 3 is the youngest");
+    world.run();
+}
+
+/// A job that shares its first word with a kept prefix far away does not go there for it.
+#[test]
+fn a_word_in_common_does_not_open_a_gap() {
+    for (neighbours, seqs) in [(true, [0, 1]), (false, [0, 5])] {
+        let mut world = world(Engine { neighbours, lanes: 2, seqs: 6, ..ENGINE });
+        for id in 0..6 {
+            // Of one length each, so that only what they share and where they are differs.
+            let from: Vec<Token> = std::iter::once(id as u32).chain((1..20).map(|at| 50 + at)).collect();
+            world.submit(job(id, &from, 1)).expect("room");
+            world.run();
+        }
+        world.submit(job(10, &prompt(100, 20, 30), 30)).expect("room");
+        world.tick();
+        let like_5 = branch(&[5], 7, 19);
+        world.submit(job(11, &like_5, 30)).expect("room");
+        world.tick();
+        world.tick();
+        let rows = &world.step.as_ref().expect("a step").rows;
+        let mut used: Vec<u32> = rows.iter().map(|rows| rows.seq.0).collect();
+        used.sort_unstable();
+        assert_eq!(used, seqs);
+        world.run();
+    }
+}

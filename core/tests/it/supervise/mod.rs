@@ -22,6 +22,7 @@ fn loaded() -> Loaded {
             cut: Cut::Anywhere,
             copying: Copying::Shares,
             mixes: true,
+            neighbours: false,
         },
         description: "mock".into(),
         vocab: 100,

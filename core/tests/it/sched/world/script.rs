@@ -35,15 +35,21 @@ pub(crate) fn play(bytes: &[u8]) -> String {
 
 fn set_up(bytes: &mut Bytes<'_>) -> World {
     let lanes = 1 + bytes.below(5);
+    let seqs = lanes + bytes.below(4);
+    let [seq_tokens, pool_tokens, step_tokens] = [60, 120, 24].map(|most| bytes.below(most));
+    let cut = if bytes.below(2) == 0 { Cut::Anywhere } else { Cut::HeadOnly };
+    let copying = [Copying::Never, Copying::Shares, Copying::Duplicates][bytes.below(3) as usize];
+    let passes = bytes.below(4);
     let engine = Engine {
         lanes,
-        seqs: lanes + bytes.below(4),
-        seq_tokens: 2 + bytes.below(60),
-        pool_tokens: 2 + bytes.below(120),
-        step_tokens: lanes + bytes.below(24),
-        cut: if bytes.below(2) == 0 { Cut::Anywhere } else { Cut::HeadOnly },
-        copying: [Copying::Never, Copying::Shares, Copying::Duplicates][bytes.below(3) as usize],
-        mixes: bytes.below(2) == 0,
+        seqs,
+        seq_tokens: 2 + seq_tokens,
+        pool_tokens: 2 + pool_tokens,
+        step_tokens: lanes + step_tokens,
+        cut,
+        copying,
+        mixes: passes.is_multiple_of(2),
+        neighbours: passes >= 2,
     };
     let mut world = World::new(Config {
         engine,
