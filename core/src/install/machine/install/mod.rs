@@ -1,49 +1,23 @@
 //! The work of an install: one attempt a plan, each staged, checked and then placed.
 
+mod fetch;
+mod place;
+mod settings;
+mod stage;
+
+pub use settings::{Purpose, Settings};
+
 use super::effect::{Action, Fault, Listing, Outcome};
 use super::retry::Attempts;
-use super::{Event, Finished, Next, Verdict, default_of, failure, installed, judge_check, names};
+use super::{Event, Finished, Next, Verdict, failure, judge_check, names};
 use crate::install::archive::{Arrangement, Judged, Limits, Shape, arrange, judge};
-use crate::install::{Installed, Manifest, Plan, PlannedAsset, Source, inventory, layout};
+use crate::install::{Manifest, Plan, inventory, layout};
 use crate::refusal::Refusal;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-
-/// Most bytes of an asset whose size nobody knows.
-const UNKNOWN_SIZE: u64 = 4 << 30;
-const CONNECT_MS: u64 = 20_000;
-const STALL_MS: u64 = 60_000;
-/// A first `check` may have to compile GPU code.
-const CHECK_MS: u64 = 120_000;
-
-/// What an install takes besides its plans.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Makes temporary names unique: a process id and something random; letters, digits, dashes.
-    pub nonce: String,
-    /// The adapter beside superfluid, an absolute path, for archives without a worker.
-    pub adapter: Option<String>,
-    /// This superfluid's version, for the manifest.
-    pub superfluid: String,
-    /// Seconds since 1970, for the manifest.
-    pub installed_at: u64,
-    /// What the install is for.
-    pub purpose: Purpose,
-}
-
-/// What an install is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Purpose {
-    /// An install beside the others; nothing is done where the same one is there.
-    #[default]
-    Install,
-    /// A newer one that becomes the default. A pin moves to it.
-    Update,
-    /// The same install again, even where it is there and whole.
-    Repair,
-}
+use fetch::check_asset;
 
 /// The step whose answer is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,34 +95,6 @@ impl Install {
             Action::Fetch { name, source, .. } => failure::fetch(self.plan(), name, source, fault),
             _ => failure::explain(fault),
         }
-    }
-
-    /// The fetch in flight broke off.
-    pub(super) fn broke(&mut self, have: u64, validator: Option<String>) {
-        if let Step::Fetch(index) = self.step {
-            self.attempts.broke(have, validator, self.plan().assets[index].size);
-        }
-    }
-
-    /// The failed action once more, where that may help: a fetch over the network.
-    pub(super) fn retry(
-        &mut self,
-        action: &Action,
-        fault: &Fault,
-        events: &mut VecDeque<Event>,
-    ) -> Option<Action> {
-        let mut again = action.clone();
-        let Action::Fetch { name, source: Source::Url { .. }, after_ms, resume, .. } = &mut again else {
-            return None;
-        };
-        (*after_ms, *resume) = self.attempts.next(fault)?;
-        events.push_back(Event::Retrying {
-            name: name.clone(),
-            why: fault.message.clone(),
-            after_ms: *after_ms,
-            have: resume.as_ref().map_or(0, |resume| resume.have),
-        });
-        Some(again)
     }
 
     /// Takes the awaited step's answer and says what is next.
@@ -284,124 +230,6 @@ impl Install {
         undoable(Action::MakeDir { path: self.stage() })
     }
 
-    /// Whether the very install that is planned is there, whole and from the same archives.
-    fn is_there(&self, listing: &Listing) -> bool {
-        if self.settings.purpose == Purpose::Repair {
-            return false;
-        }
-        let there = installed(listing).into_iter().find(|install| install.name == self.plan().name);
-        there.and_then(|install| install.manifest).is_some_and(|manifest| {
-            manifest
-                .sources
-                .iter()
-                .map(|source| source.sha256.as_str())
-                .eq(self.digests.iter().map(String::as_str))
-        })
-    }
-
-    fn already(&mut self, listing: &Listing) -> Next {
-        self.finished.already = true;
-        self.finished.installed = Some(self.plan().name.clone());
-        // A run that was killed after it placed the install may not have set the default.
-        self.point(listing)
-    }
-
-    fn fetch(&mut self, index: usize, events: &mut VecDeque<Event>) -> Next {
-        self.step = Step::Fetch(index);
-        self.attempts = Attempts::default();
-        let asset = &self.plan().assets[index];
-        let from = match &asset.source {
-            Source::Url { url } => url.clone(),
-            Source::File { path } => path.clone(),
-        };
-        events.push_back(Event::Fetching { name: asset.name.clone(), size: asset.size, from });
-        undoable(Action::Fetch {
-            name: asset.name.clone(),
-            source: asset.source.clone(),
-            to: self.archive(index),
-            max: asset.size.unwrap_or(UNKNOWN_SIZE),
-            size: asset.size,
-            after_ms: 0,
-            resume: None,
-            connect_ms: CONNECT_MS,
-            stall_ms: STALL_MS,
-        })
-    }
-
-    fn verify(
-        &mut self,
-        index: usize,
-        bytes: u64,
-        sha256: String,
-        events: &mut VecDeque<Event>,
-    ) -> Result<(), Refusal> {
-        let asset = &self.plan().assets[index];
-        let name = asset.name.clone();
-        if let Some(expected) = &asset.sha256 {
-            if let Some(size) = asset.size.filter(|size| *size != bytes) {
-                return Err(failure::size(&name, size, bytes));
-            }
-            if !expected.eq_ignore_ascii_case(&sha256) {
-                return Err(failure::digest(&name, expected, &sha256));
-            }
-            events.push_back(Event::Verified { name, sha256: sha256.clone() });
-        }
-        self.sizes.push(bytes);
-        self.digests.push(sha256);
-        Ok(())
-    }
-
-    fn survey(&mut self, index: usize) -> Next {
-        self.step = Step::Survey(index);
-        let name = self.plan().assets[index].name.clone();
-        Next::Act(Action::Survey { archive: self.archive(index), name, limits: self.limits(index) }, None)
-    }
-
-    fn unpack(&mut self, index: usize, events: &mut VecDeque<Event>) -> Next {
-        self.step = Step::Unpack(index);
-        let name = self.plan().assets[index].name.clone();
-        let files = core::mem::take(&mut self.arrangement.files[index]);
-        let bytes = files.iter().map(|file| file.size).sum();
-        events.push_back(Event::Unpacking { name: name.clone(), files: files.len() as u64, bytes });
-        undoable(Action::Unpack {
-            archive: self.archive(index),
-            name,
-            limits: self.limits(index),
-            into: self.tree(),
-            files,
-        })
-    }
-
-    fn links(&mut self) -> Next {
-        self.step = Step::Links;
-        let links = Arrangement {
-            hard: core::mem::take(&mut self.arrangement.hard),
-            links: core::mem::take(&mut self.arrangement.links),
-            ..Arrangement::default()
-        };
-        undoable(Action::MakeLinks { into: self.tree(), links })
-    }
-
-    fn adapter(&mut self, events: &mut VecDeque<Event>) -> Result<Next, Refusal> {
-        if self.arrangement.worker {
-            return Ok(self.check(events));
-        }
-        let Some(from) = self.settings.adapter.clone() else {
-            return Err(failure::no_adapter(&self.plan().runtime, &self.worker()));
-        };
-        self.step = Step::Adapter;
-        Ok(undoable(Action::CopyProgram { from, to: format!("{}/{}", self.tree(), self.worker()) }))
-    }
-
-    fn check(&mut self, events: &mut VecDeque<Event>) -> Next {
-        self.step = Step::Check;
-        events.push_back(Event::Checking);
-        Next::Act(
-            Action::Check { worker: format!("{}/{}", self.tree(), self.worker()), limit_ms: CHECK_MS },
-            None,
-        )
-    }
-
     fn no_device(&mut self, reason: String, events: &mut VecDeque<Event>) -> Result<Next, Refusal> {
         let given_up = self.plan().name.clone();
         self.refused.push((given_up.as_str().into(), reason.clone()));
@@ -413,56 +241,6 @@ impl Install {
         self.step = Step::Begin;
         self.staged = false;
         Ok(Next::Retreat)
-    }
-
-    fn place(&mut self) -> Next {
-        self.step = Step::Place;
-        undoable(Action::Rename { from: self.tree(), to: self.plan().name.as_str().into() })
-    }
-
-    fn point(&mut self, listing: &Listing) -> Next {
-        let mut installs = installed(listing);
-        let name = self.plan().name.clone();
-        installs.retain(|install| install.name != name);
-        let manifest = Manifest::of(self.plan(), &[], "", 0);
-        installs.push(Installed { name: name.clone(), manifest: Some(manifest) });
-        let pinned = listing.pinned.as_deref().and_then(layout::named);
-        let default = default_of(&installs, pinned.as_ref());
-        if self.settings.purpose == Purpose::Update && default.as_ref() != Some(&name) {
-            self.finished.pinned = true;
-            let action = Action::SetFile { path: layout::PINNED.into(), text: format!("{name}\n") };
-            self.finished.current = Some(name);
-            self.step = Step::Pin;
-            return Next::Act(action, Some(super::edit::unset_pin(listing)));
-        }
-        self.finished.pinned = default.is_some() && default == pinned;
-        self.finished.current = default;
-        self.lead(listing).unwrap_or_else(|| self.commit())
-    }
-
-    /// The default link, where it does not lead to the default yet.
-    fn lead(&mut self, listing: &Listing) -> Option<Next> {
-        let default = self.finished.current.as_ref();
-        let default = default.filter(|default| listing.current.as_deref() != Some(default.as_str()))?;
-        let next = super::edit::set_current(default, listing);
-        self.step = Step::Default;
-        Some(next)
-    }
-
-    const fn sync_default(&mut self) -> Next {
-        self.step = Step::DefaultNames;
-        Next::Act(Action::SyncNames, None)
-    }
-
-    fn commit(&mut self) -> Next {
-        let mut tidy = Vec::new();
-        if self.aside {
-            tidy.push(Action::Remove { path: names::aside(self.plan().name.as_str()) });
-        }
-        if self.staged {
-            tidy.push(Action::Remove { path: self.stage() });
-        }
-        Next::Commit(tidy, core::mem::take(&mut self.finished))
     }
 
     /// Each asset's size and digest as they came.
@@ -513,19 +291,4 @@ fn undoable(action: Action) -> Next {
         _ => return Next::Act(action, None),
     };
     Next::Act(action, Some(inverse))
-}
-
-/// What an asset must be before anything is fetched, whoever planned it.
-fn check_asset(asset: &PlannedAsset) -> Result<(), Refusal> {
-    match &asset.source {
-        Source::Url { url } if !url.starts_with("https://") => {
-            Err(Refusal::new("not_https", format!("{url:?} is not an https address"))
-                .hint("archives are fetched over https only, on every hop"))
-        }
-        Source::Url { url } if asset.sha256.is_none() => {
-            Err(Refusal::new("no_sha256", format!("no SHA-256 is known for {url}"))
-                .hint("give the archive's digest with --sha256"))
-        }
-        _ => Ok(()),
-    }
 }
