@@ -25,6 +25,7 @@
 //! | [`runtime`] | which runtime serves this model, and where is its worker? |
 //! | [`install`] | what to fetch, how to place it so that it is whole or absent |
 //! | [`capability`] | what can the loaded model do, and which flags and requests does that refuse? |
+//! | [`cache`] | which states are held for which tokens? |
 //! | [`sched`] | which tokens run in the next device step? |
 //! | [`supervise`] | what to do about a worker process now? |
 //! | [`wire`] | the frames between daemon and worker |
@@ -39,6 +40,7 @@ extern crate alloc;
 
 pub mod access;
 pub mod api;
+pub mod cache;
 pub mod capability;
 pub mod host;
 pub mod install;

@@ -2,6 +2,7 @@
 
 mod access;
 mod api;
+mod cache;
 mod capability;
 mod host;
 mod install;
