@@ -17,4 +17,5 @@ mod sound;
 mod tree;
 
 pub use find::{Found, Match};
+pub(crate) use node::common;
 pub use tree::{EntryId, Held, Hold, Place, Tree};

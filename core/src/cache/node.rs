@@ -49,7 +49,7 @@ impl Default for Nodes {
 }
 
 /// How many tokens both begin with.
-pub(super) fn common(a: &[Token], b: &[Token]) -> usize {
+pub(crate) fn common(a: &[Token], b: &[Token]) -> usize {
     // Whole blocks are compared at the speed of memory.
     let blocks = a.chunks_exact(64).zip(b.chunks_exact(64)).take_while(|(a, b)| a == b).count() * 64;
     blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()

@@ -206,6 +206,7 @@ impl Tree {
     }
 
     /// Gives a receipt back.
+    #[expect(clippy::needless_pass_by_value, reason = "the receipt is used up")]
     pub fn release(&mut self, hold: Hold) {
         let Hold(id) = hold;
         self.rank(id, |entry| entry.holds = entry.holds.saturating_sub(1));

@@ -9,6 +9,7 @@ use super::Class;
 use super::live::Live;
 use super::prefix;
 use super::scheduler::{Followed, Scheduler};
+use crate::cache::common;
 
 impl Scheduler {
     /// The lane that is worth waiting for, and where the job parts from it. Such a lane has tokens to
@@ -18,8 +19,8 @@ impl Scheduler {
         let usable = prefix::usable(&live.tokens);
         let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| !lane.decoding);
         let shared = lanes.filter_map(|(at, lane)| {
-            let common = prefix::common(usable, &lane.live.tokens);
-            let held = self.seqs.get(lane.seq).tokens().len();
+            let common = common(usable, &lane.live.tokens);
+            let held = self.seqs.get(lane.seq).len();
             (common >= self.config.share_from as usize && common > held).then_some((at, common))
         });
         // Of lanes that share as much the first.

@@ -29,24 +29,23 @@ impl Scheduler {
             if seq.holder != Holder::Lane(lane.live.id) {
                 return fail("its sequence is not its own");
             }
-            if !lane.live.tokens.starts_with(seq.tokens()) {
+            if !self.seqs.is_head_of(lane.seq, &lane.live.tokens) {
                 return fail("its sequence holds other tokens than it has");
             }
-            if seq.tokens().len() >= lane.live.tokens.len() {
+            if seq.len() >= lane.live.tokens.len() {
                 return fail("it has nothing to run");
             }
-            if lane.decoding && seq.tokens().len() + 1 != lane.live.tokens.len() {
+            if lane.decoding && seq.len() + 1 != lane.live.tokens.len() {
                 return fail("it decodes with more than one token to run");
             }
             if lane.live.is_full() {
                 return fail("it should have ended");
             }
         }
-        let held = self.seqs.iter().filter(|(_, seq)| matches!(seq.holder, Holder::Lane(_))).count();
-        check(held == self.lanes.len(), "a sequence is held for no lane")?;
+        check(self.seqs.running_len() == self.lanes.len(), "a sequence is held for no lane")?;
         for row in self.flight.iter().flat_map(|flight| &flight.rows) {
             let seq = self.seqs.get(row.rows.seq);
-            if seq.tokens().len() != row.rows.start as usize {
+            if seq.len() != row.rows.start as usize {
                 return Err(Broken(format!("sequence {} moved under its step", row.rows.seq.0)));
             }
         }

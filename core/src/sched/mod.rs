@@ -13,7 +13,7 @@
 //! | `follow` | who waits for a running job to run what both share |
 //! | `part` | where a state that cannot be cut is kept for waiting jobs |
 //! | `preempt` | who gives its lane to somebody more urgent |
-//! | `seqs`, `prefix` | what the device holds; where a job's prompt is held already |
+//! | `seqs`, `prefix` | what the device holds (tokens in [`cache`](crate::cache)); where a job's prompt is held already |
 //! | `budget` | how many prompt tokens go beside decode rows |
 //! | `outcome` | what a step's outcome means |
 

@@ -6,6 +6,7 @@
 
 use super::scheduler::Scheduler;
 use super::{Cut, SeqOp, prefix};
+use crate::cache::common;
 use alloc::vec::Vec;
 
 /// Waiting jobs that are looked at.
@@ -31,14 +32,13 @@ impl Scheduler {
         let free = self.config.engine.lanes as usize - self.lanes.len();
         for at in 0..self.lanes.len() {
             let lane = &self.lanes[at];
-            let (tokens, held) = (&lane.live.tokens, self.seqs.get(lane.seq).tokens());
-            if lane.decoding || held.len() < self.config.share_from as usize {
+            let (tokens, held) = (&lane.live.tokens, self.seqs.get(lane.seq).len());
+            if lane.decoding || held < self.config.share_from as usize {
                 continue;
             }
             let ahead = self.queue.next(AHEAD, [AHEAD; 3]).into_iter().filter_map(|id| self.queue.get(id));
-            let parting =
-                ahead.filter(|live| prefix::common(prefix::usable(&live.tokens), tokens) == held.len());
-            if parting.count() > free && !self.seqs.kept().any(|(_, seq)| seq.tokens() == held) {
+            let parting = ahead.filter(|live| common(prefix::usable(&live.tokens), tokens) == held);
+            if parting.count() > free && !self.seqs.is_kept_too(lane.seq) {
                 prefix::keep(&mut self.seqs, &self.config, lane.seq, ops);
             }
         }

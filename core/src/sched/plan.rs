@@ -164,7 +164,7 @@ impl Scheduler {
     fn chunk_order(&self, at: usize) -> (Reverse<bool>, usize, usize, Key) {
         let lane = &self.lanes[at];
         let starved = lane.passed_over >= PATIENCE;
-        let held = self.seqs.get(lane.seq).tokens().len();
+        let held = self.seqs.get(lane.seq).len();
         let (class, until) = match lane.followed {
             Some(followed) => (lane.live.class.min(followed.class), followed.until),
             None => (lane.live.class, lane.live.tokens.len()),
@@ -178,14 +178,14 @@ impl Scheduler {
         let lane = &self.lanes[at];
         let stop = lane.followed.filter(|_| self.config.engine.cut == Cut::HeadOnly);
         let end = stop.map_or(lane.live.tokens.len(), |followed| followed.until);
-        end - self.seqs.get(lane.seq).tokens().len()
+        end - self.seqs.get(lane.seq).len()
     }
 
     /// The lane's next `take` tokens; its first tell that the job starts.
     fn row(&mut self, at: usize, take: usize) -> Flying {
         let lane = &mut self.lanes[at];
         let live = &mut lane.live;
-        let start = self.seqs.get(lane.seq).tokens().len();
+        let start = self.seqs.get(lane.seq).len();
         let end = start + take;
         if !live.started {
             live.started = true;

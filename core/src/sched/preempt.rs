@@ -65,7 +65,7 @@ impl Scheduler {
     pub(super) fn came_back(&mut self, at: usize) {
         let now = self.clock.now();
         let lane = &mut self.lanes[at];
-        let back = self.seqs.get(lane.seq).tokens().len() > lane.live.displaced.unwrap_or(0);
+        let back = self.seqs.get(lane.seq).len() > lane.live.displaced.unwrap_or(0);
         if back && matches!(lane.safety, Safety::Returning) {
             lane.safety = Safety::Until(now + now.since(lane.live.since).min(self.config.age_after));
         }
@@ -108,7 +108,7 @@ impl Scheduler {
         }
         kept.retain(|kept| !waits.contains(&kept.id));
         for mut lane in self.lanes.extract_if(.., |lane| leaves.contains(&lane.live.id)).collect::<Vec<_>>() {
-            lane.live.displaced = Some(self.seqs.get(lane.seq).tokens().len());
+            lane.live.displaced = Some(self.seqs.get(lane.seq).len());
             self.send_back(lane);
         }
         true

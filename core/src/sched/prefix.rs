@@ -2,9 +2,8 @@
 //! on a blank one.
 
 use super::seqs::Seqs;
-use super::{Config, Cut, JobId, SeqId, SeqOp, Token};
+use super::{Config, JobId, SeqId, SeqOp, Token};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 
 /// Kept tokens one reused token may cost: a head shorter than this share of what would be cut off
 /// is run again instead (every prompt of a model shares its first few tokens).
@@ -44,48 +43,26 @@ pub(super) fn usable(tokens: &[Token]) -> &[Token] {
     &tokens[..tokens.len().saturating_sub(1)]
 }
 
-/// How many tokens both begin with.
-pub(super) fn common(a: &[Token], b: &[Token]) -> usize {
-    // Whole blocks are compared at the speed of memory.
-    let blocks = a.chunks_exact(64).zip(b.chunks_exact(64)).take_while(|(a, b)| a == b).count() * 64;
-    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
-}
-
-/// The sequence that saves most. Of kept ones that save as much the shortest, then the one used
-/// longest ago; a running one only if that saves more than the copy costs.
+/// The sequence that saves most. Of kept ones that save as much the shortest; a running one only if
+/// that saves more than the copy costs.
 pub(super) fn best(seqs: &Seqs, config: &Config, tokens: &[Token]) -> Option<Head> {
-    let usable = usable(tokens);
-    let shared = |held: &[Token]| match config.engine.cut {
-        Cut::Anywhere => common(held, usable),
-        Cut::HeadOnly if usable.starts_with(held) => held.len(),
-        Cut::HeadOnly => 0,
-    };
-    let mut best: Option<(SeqId, usize, usize)> = None;
-    for (id, seq) in seqs.kept() {
-        let (held, shared) = (seq.tokens(), shared(seq.tokens()));
-        let better = best.is_none_or(|(_, most, len)| shared > most || shared == most && held.len() < len);
-        if shared > 0 && better {
-            best = Some((id, shared, held.len()));
-        }
-    }
-    let kept = best.map(|(seq, shared, _)| Head { seq, shared: shared as u32, running: false });
+    let heads = seqs.find(usable(tokens), config.engine.cut);
+    let kept = heads.kept.map(|(seq, shared)| Head { seq, shared, running: false });
     let Some(cost) = config.copying() else { return kept };
     let least = kept.map_or(0, |head| head.shared as usize) + cost;
-    let running = seqs.running().map(|(id, seq)| (shared(seq.tokens()), id));
-    let most =
-        running.filter(|&(shared, _)| shared > least).max_by_key(|&(shared, id)| (shared, Reverse(id)));
-    most.map(|(shared, seq)| Head { seq, shared: shared as u32, running: true }).or(kept)
+    let running = heads.running.filter(|&(_, shared)| shared as usize > least);
+    running.map(|(seq, shared)| Head { seq, shared, running: true }).or(kept)
 }
 
 /// Takes `kept` as it is, copies its head, cuts it, or leaves it alone: whatever loses least.
 fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut Vec<SeqOp>) -> SeqId {
-    let tail = seqs.get(kept).tokens().len() as u64 - u64::from(shared);
+    let tail = seqs.get(kept).len() as u64 - u64::from(shared);
     let root = seqs.get(kept).root;
     if tail == 0 && !root {
         return kept;
     }
     if let Some(other) = seqs.spare(Some(kept), config.engine.neighbours) {
-        let loss = seqs.get(other).tokens().len() as u64;
+        let loss = seqs.get(other).len() as u64;
         let fits = seqs.cells() - loss + u64::from(shared) <= u64::from(config.engine.pool_tokens);
         let pays = config.copying().is_some_and(|cost| root || tail > loss + cost as u64);
         if pays && fits {
@@ -118,7 +95,7 @@ fn fork(seqs: &mut Seqs, config: &Config, from: SeqId, shared: u32, ops: &mut Ve
 /// Keeps a copy of a running job's sequence, if there is room.
 pub(super) fn keep(seqs: &mut Seqs, config: &Config, from: SeqId, ops: &mut Vec<SeqOp>) {
     let Some(to) = seqs.spare(None, config.engine.neighbours) else { return };
-    let (len, loss) = (seqs.get(from).tokens().len(), seqs.get(to).tokens().len());
+    let (len, loss) = (seqs.get(from).len(), seqs.get(to).len());
     if seqs.cells() - loss as u64 + len as u64 <= u64::from(config.engine.pool_tokens) {
         seqs.clear(to, ops);
         seqs.copy(from, to, len as u32, ops);

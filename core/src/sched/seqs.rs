@@ -3,8 +3,11 @@
 //! A sequence's token list changes only with the operation that changes the device: by an op when
 //! the step that carries it is planned (ops are done whatever becomes of the pass), by rows when
 //! their step is known to have completed. Cells that sequences share are counted for each of them.
+//!
+//! The tokens themselves are in the tree, once for all sequences that begin alike.
 
-use super::{JobId, SeqId, SeqOp, Token};
+use super::{Cut, JobId, SeqId, SeqOp, Token};
+use crate::cache::{EntryId, Hold, Match, Place, Tree};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
@@ -28,7 +31,11 @@ pub(super) enum Holder {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seq {
-    tokens: Vec<Token>,
+    /// Its tokens; none where it is empty.
+    entry: Option<EntryId>,
+    len: u32,
+    /// The receipt of the running job that holds its tokens.
+    hold: Option<Hold>,
     pub(super) holder: Holder,
     /// It is kept to be copied: several jobs are likely to go on from it.
     pub(super) root: bool,
@@ -39,12 +46,13 @@ pub(super) struct Seq {
 }
 
 impl Seq {
-    pub(super) fn tokens(&self) -> &[Token] {
-        &self.tokens
+    /// Tokens it holds.
+    pub(super) fn len(&self) -> usize {
+        self.len as usize
     }
 
     fn cells(&self) -> u64 {
-        self.tokens.len() as u64 + u64::from(self.lost)
+        u64::from(self.len) + u64::from(self.lost)
     }
 }
 
@@ -52,22 +60,35 @@ impl Seq {
 #[derive(Clone, Debug)]
 pub(super) struct Seqs {
     all: Vec<Seq>,
+    tree: Tree,
     cells: u64,
     clock: u64,
     /// Nobody's, empty.
     blank: BTreeSet<SeqId>,
     /// Nobody's, with tokens; least recently used first.
     kept: BTreeSet<(u64, SeqId)>,
+    running: BTreeSet<SeqId>,
+    spoiled: BTreeSet<SeqId>,
+}
+
+/// What a kept and a running sequence share with a prompt, each the one that shares most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Heads {
+    pub(super) kept: Option<(SeqId, u32)>,
+    pub(super) running: Option<(SeqId, u32)>,
 }
 
 impl Seqs {
     pub(super) fn new(count: u32) -> Self {
         Self {
             all: (0..count).map(|_| Seq::default()).collect(),
+            tree: Tree::new(),
             cells: 0,
             clock: 0,
             blank: (0..count).map(SeqId).collect(),
             kept: BTreeSet::new(),
+            running: BTreeSet::new(),
+            spoiled: BTreeSet::new(),
         }
     }
 
@@ -84,14 +105,28 @@ impl Seqs {
         (0..).map(SeqId).zip(&self.all)
     }
 
-    /// Sequences that keep tokens for nobody, least recently used first.
-    pub(super) fn kept(&self) -> impl Iterator<Item = (SeqId, &Seq)> {
-        self.kept.iter().map(|&(_, id)| (id, self.get(id)))
+    /// Finds sequences that begin like `tokens`, in one walk along them.
+    pub(super) fn find(&self, tokens: &[Token], cut: Cut) -> Heads {
+        let found = self.tree.find(tokens, cut);
+        let head = |found: Option<Match>| {
+            found.and_then(|found| Some((SeqId(self.tree.tag(found.entry)?), found.shared)))
+        };
+        Heads { kept: head(found.kept), running: head(found.running) }
     }
 
-    /// Sequences of running jobs.
-    pub(super) fn running(&self) -> impl Iterator<Item = (SeqId, &Seq)> {
-        self.iter().filter(|(_, seq)| matches!(seq.holder, Holder::Lane(_)))
+    /// Whether what the sequence holds is the head of `tokens`.
+    pub(super) fn is_head_of(&self, id: SeqId, tokens: &[Token]) -> bool {
+        self.get(id).entry.is_none_or(|entry| self.tree.is_head_of(entry, tokens))
+    }
+
+    /// Whether a kept sequence holds what this one holds.
+    pub(super) fn is_kept_too(&self, id: SeqId) -> bool {
+        self.get(id).entry.is_some_and(|entry| self.tree.twins(entry).any(|twin| !self.tree.is_held(twin)))
+    }
+
+    /// How many sequences are held for running jobs.
+    pub(super) fn running_len(&self) -> usize {
+        self.running.len()
     }
 
     /// A sequence a job may take over, `but` excepted: a blank one, else the one whose tokens were
@@ -101,10 +136,10 @@ impl Seqs {
         if !neighbours {
             return self.blank.first().copied().or_else(|| kept.into_iter().next());
         }
-        let running: Vec<u32> = self.running().map(|(id, _)| id.0).collect();
+        let running: Vec<u32> = self.running.iter().map(|id| id.0).collect();
         let all = self.kept.len().max(1) as i64;
         // Losing tokens is worse the later they were used: a conversation goes on soon or not at all.
-        let losses = (0..).zip(kept).map(|(rank, id)| (self.get(id).tokens().len() as i64 * rank / all, id));
+        let losses = (0..).zip(kept).map(|(rank, id)| (i64::from(self.get(id).len) * rank / all, id));
         let blank = self.blank.iter().map(|&id| (0, id));
         let least = blank.chain(losses).min_by_key(|&(loss, id)| loss + widening(&running, id.0));
         least.map(|(_, id)| id)
@@ -113,48 +148,57 @@ impl Seqs {
     /// What the idle sequences between running ones cost once a job runs in `id`, more than they do,
     /// as tokens to run again.
     pub(super) fn widening(&self, id: SeqId) -> i64 {
-        let running: Vec<u32> = self.running().map(|(id, _)| id.0).collect();
+        let running: Vec<u32> = self.running.iter().map(|id| id.0).collect();
         widening(&running, id.0)
     }
 
     /// Gives the sequence to a job.
     pub(super) fn claim(&mut self, id: SeqId, job: JobId) {
-        self.change(id, |seq| {
+        self.change(id, |seq, tree| {
             seq.holder = Holder::Lane(job);
             seq.root = false;
+            seq.hold = seq.entry.map(|entry| tree.hold(entry));
         });
     }
 
     /// Keeps the sequence to be copied.
     pub(super) fn root(&mut self, id: SeqId) {
         self.touch(id);
-        self.change(id, |seq| seq.root = true);
+        self.change(id, |seq, _| seq.root = true);
     }
 
     /// Takes the sequence from its job; its tokens are kept.
     pub(super) fn release(&mut self, id: SeqId) {
         self.touch(id);
-        self.change(id, |seq| seq.holder = Holder::Nobody);
+        self.change(id, Seq::leave);
     }
 
     /// Marks a sequence as used now.
     pub(super) fn touch(&mut self, id: SeqId) {
         self.clock += 1;
         let stamp = self.clock;
-        self.change(id, |seq| seq.stamp = stamp);
+        self.change(id, |seq, _| seq.stamp = stamp);
     }
 
     /// The rows were fed.
     pub(super) fn extend(&mut self, id: SeqId, tokens: &[Token]) {
-        self.change(id, |seq| seq.tokens.extend_from_slice(tokens));
+        self.change(id, |seq, tree| {
+            seq.len += tokens.len() as u32;
+            if let Some(entry) = seq.entry {
+                tree.extend(entry, tokens);
+            } else {
+                let entry = tree.insert(tokens, Place::Device, id.0);
+                seq.hold = matches!(seq.holder, Holder::Lane(_)).then(|| tree.hold(entry));
+                seq.entry = Some(entry);
+            }
+        });
     }
 
     /// Nothing in it can be used; up to `more` rows may have been added before it broke.
     pub(super) fn spoil(&mut self, id: SeqId, more: u32) {
-        self.change(id, |seq| {
-            seq.lost = u32::try_from(seq.tokens.len()).unwrap_or(u32::MAX).saturating_add(more);
-            seq.tokens.clear();
-            seq.root = false;
+        self.change(id, |seq, tree| {
+            seq.lost = seq.len.saturating_add(more);
+            seq.forget(tree);
             seq.holder = Holder::Spoiled;
         });
     }
@@ -170,10 +214,8 @@ impl Seqs {
 
     /// Clears all spoiled sequences.
     pub(super) fn clear_spoiled(&mut self, ops: &mut Vec<SeqOp>) {
-        for id in (0..self.all.len() as u32).map(SeqId) {
-            if self.get(id).holder == Holder::Spoiled {
-                self.clear(id, ops);
-            }
+        while let Some(&id) = self.spoiled.first() {
+            self.clear(id, ops);
         }
     }
 
@@ -191,50 +233,88 @@ impl Seqs {
         if self.get(id).cells() > 0 || self.get(id).holder == Holder::Spoiled {
             ops.push(SeqOp::Clear { seq: id });
         }
-        self.change(id, |seq| {
-            seq.tokens = Vec::new();
-            seq.root = false;
+        self.change(id, |seq, tree| {
+            seq.forget(tree);
             seq.lost = 0;
-            seq.holder = Holder::Nobody;
         });
     }
 
     pub(super) fn truncate(&mut self, id: SeqId, len: u32, ops: &mut Vec<SeqOp>) {
         ops.push(SeqOp::Truncate { seq: id, len });
-        self.change(id, |seq| seq.tokens.truncate(len as usize));
+        self.change(id, |seq, tree| {
+            seq.len = seq.len.min(len);
+            if let Some(entry) = seq.entry {
+                tree.truncate(entry, len);
+            }
+        });
     }
 
     pub(super) fn copy(&mut self, from: SeqId, to: SeqId, len: u32, ops: &mut Vec<SeqOp>) {
         ops.push(SeqOp::Copy { from, to, len });
-        let tokens = self.get(from).tokens[..len as usize].to_vec();
-        self.change(to, |seq| seq.tokens = tokens);
+        let Some(source) = self.get(from).entry else { return };
+        self.change(to, |seq, tree| {
+            seq.entry = Some(tree.fork(source, len, Place::Device, to.0));
+            seq.len = len;
+        });
     }
 
-    /// Whether the counters and sets say what the sequences say.
+    /// Whether the counters, the sets and the tree say what the sequences say.
     pub(super) fn is_sound(&self) -> bool {
-        let nobodys = |(_, seq): &(SeqId, &Seq)| seq.holder == Holder::Nobody;
-        let blank = self.iter().filter(nobodys).filter(|(_, seq)| seq.tokens.is_empty()).map(|(id, _)| id);
-        let kept = self.iter().filter(nobodys).filter(|(_, seq)| !seq.tokens.is_empty());
+        let of = |which: &dyn Fn(&Seq) -> bool| -> BTreeSet<SeqId> {
+            self.iter().filter(|(_, seq)| which(seq)).map(|(id, _)| id).collect()
+        };
+        let kept = self.iter().filter(|(_, seq)| seq.holder == Holder::Nobody && seq.len > 0);
+        let held = |seq: &Seq| seq.entry.is_some_and(|entry| self.tree.is_held(entry));
         self.cells == self.all.iter().map(Seq::cells).sum::<u64>()
             && self.all.iter().all(|seq| seq.lost == 0 || seq.holder == Holder::Spoiled)
             && self.all.iter().all(|seq| !seq.root || seq.holder == Holder::Nobody)
-            && self.blank == blank.collect()
+            && self.all.iter().all(|seq| seq.len == seq.entry.map_or(0, |entry| self.tree.tokens_len(entry)))
+            && self.all.iter().all(|seq| held(seq) == (matches!(seq.holder, Holder::Lane(_)) && seq.len > 0))
+            && self.tree.len() == self.all.iter().filter(|seq| seq.entry.is_some()).count()
+            && self.tree.check_invariants().is_ok()
+            && self.blank == of(&|seq| seq.holder == Holder::Nobody && seq.len == 0)
             && self.kept == kept.map(|(id, seq)| (seq.stamp, id)).collect()
+            && self.running == of(&|seq| matches!(seq.holder, Holder::Lane(_)))
+            && self.spoiled == of(&|seq| seq.holder == Holder::Spoiled)
     }
 
-    fn change(&mut self, id: SeqId, change: impl FnOnce(&mut Seq)) {
+    fn change(&mut self, id: SeqId, change: impl FnOnce(&mut Seq, &mut Tree)) {
         let Some(seq) = self.all.get_mut(id.0 as usize) else { return };
-        self.kept.remove(&(seq.stamp, id));
-        self.blank.remove(&id);
+        match seq.holder {
+            Holder::Nobody if seq.len == 0 => self.blank.remove(&id),
+            Holder::Nobody => self.kept.remove(&(seq.stamp, id)),
+            Holder::Lane(_) => self.running.remove(&id),
+            Holder::Spoiled => self.spoiled.remove(&id),
+        };
         self.cells -= seq.cells();
-        change(seq);
+        change(seq, &mut self.tree);
         self.cells += seq.cells();
-        if seq.holder == Holder::Nobody {
-            if seq.tokens.is_empty() {
-                self.blank.insert(id);
-            } else {
-                self.kept.insert((seq.stamp, id));
-            }
+        match seq.holder {
+            Holder::Nobody if seq.len == 0 => self.blank.insert(id),
+            Holder::Nobody => self.kept.insert((seq.stamp, id)),
+            Holder::Lane(_) => self.running.insert(id),
+            Holder::Spoiled => self.spoiled.insert(id),
+        };
+    }
+}
+
+impl Seq {
+    /// Nobody holds it any more.
+    fn leave(&mut self, tree: &mut Tree) {
+        if let Some(hold) = self.hold.take() {
+            tree.release(hold);
+        }
+        self.holder = Holder::Nobody;
+    }
+
+    /// Nobody holds it any more, and what it held is gone.
+    fn forget(&mut self, tree: &mut Tree) {
+        self.leave(tree);
+        self.root = false;
+        self.len = 0;
+        if let Some(entry) = self.entry.take() {
+            // Its only receipt was given back above.
+            let _ = tree.remove(entry);
         }
     }
 }

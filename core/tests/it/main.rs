@@ -4,6 +4,7 @@ mod access;
 mod api;
 mod cache;
 mod capability;
+mod corpus;
 mod host;
 mod install;
 mod laws;

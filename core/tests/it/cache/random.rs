@@ -12,3 +12,9 @@ proptest! {
         play(&bytes);
     }
 }
+
+/// What the fuzzer found worth keeping.
+#[test]
+fn the_corpus_plays() {
+    crate::corpus::each("cache", play);
+}

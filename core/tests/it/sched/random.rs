@@ -19,3 +19,11 @@ proptest! {
         prop_assert_eq!(play(&bytes), play(&bytes));
     }
 }
+
+/// What the fuzzer found worth keeping.
+#[test]
+fn the_corpus_plays() {
+    crate::corpus::each("scheduler", |bytes| {
+        play(bytes);
+    });
+}
