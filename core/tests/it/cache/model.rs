@@ -78,7 +78,7 @@ impl Both {
                 }
             }
             (6, Some(id)) => {
-                if b % 2 == 0 || self.holds.is_empty() {
+                if b.is_multiple_of(2) || self.holds.is_empty() {
                     let hold = self.tree.hold(id);
                     self.holds.push((id, hold));
                 } else {
