@@ -4,7 +4,7 @@ mod print;
 mod runtime;
 mod serve;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Serve local language models behind an OpenAI-compatible API.
@@ -27,7 +27,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
+    let args = match serve::config::with_file(&Cli::command(), std::env::args_os().collect()) {
+        Ok(args) => args,
+        Err(refusal) => return print::refusal(&refusal),
+    };
+    match Cli::parse_from(args).command {
         Command::Serve(args) => serve::run(args),
         Command::Runtimes(args) => runtime::show(&args),
         Command::Runtime(command) => runtime::run(command),

@@ -8,8 +8,10 @@ use superfluid_core::Refusal;
 const USAGE: u8 = 2;
 
 /// Refusals of what was typed, not of what was found.
-const TYPED: [&str; 9] = [
+const TYPED: [&str; 11] = [
     "bad_api_key",
+    "bad_config",
+    "bad_cors_origin",
     "bad_host",
     "bad_version",
     "bad_backend",

@@ -314,7 +314,12 @@ fn check(worker: &Path, limit: Duration) -> Run {
             command.env_remove(&name);
         }
     }
-    match process::run(&mut command, limit, 1 << 20) {
+    run_check(worker, &mut command, limit)
+}
+
+/// Runs `command`, which is a worker's `check`.
+pub(crate) fn run_check(worker: &Path, command: &mut Command, limit: Duration) -> Run {
+    match process::run(command, limit, 1 << 20) {
         Ok(Ended { status: None, stderr, .. }) => Run::TimedOut { stderr },
         Ok(Ended { status: Some(status), stdout, stderr }) => {
             Run::Exited { code: status.code(), signal: status.signal(), stdout, stderr }

@@ -4,6 +4,7 @@
 //! core's questions to this machine. What an answer means is core's.
 
 mod archive;
+mod check;
 mod fetch;
 mod files;
 pub mod home;
@@ -16,4 +17,5 @@ mod process;
 pub mod request;
 pub mod verify;
 
+pub use check::check;
 pub use home::Home;

@@ -20,17 +20,20 @@ use tokio::sync::{mpsc, watch};
 /// Where the worker's runtime is missing and can't be installed.
 pub(super) async fn run(
     server: Server,
-    api_key: Option<String>,
+    access: Access,
     choice: Choice,
+    warnings: Vec<String>,
+    supervision: supervise::Config,
 ) -> Result<ExitCode, Refusal> {
     let address = server
         .local_addr()
         .map_err(|error| Refusal::new("io", format!("cannot start the server: {error}")))?;
     let url = url(address);
-    let access = Access { loopback: address.ip().is_loopback(), api_key };
-    let mut words = vec![format!("listening on {url}")];
+    let mut words = warnings;
+    words.push(format!("listening on {url}"));
     if !access.loopback && access.api_key.is_none() {
-        words.push("warning: whoever can reach this address may use it; --api-key asks for a key".into());
+        words
+            .push("warning: whoever can reach this address may use it; --api-key-file asks for a key".into());
     }
     let key = access.api_key.is_some();
     let found = choice.find()?;
@@ -57,7 +60,7 @@ pub(super) async fn run(
     let code = match Signals::new() {
         Ok(mut signals) => {
             let Prepared { program, spec, .. } = prepared;
-            let mut notices = unstarted.start(supervise::Config::default(), &id, program, spec);
+            let mut notices = unstarted.start(supervision, &id, program, spec);
             let mut attended = Attended { id: &id, url: &url, key, worker, screen: &mut screen };
             attend(&mut attended, &mut notices, &mut signals).await
         }
@@ -117,6 +120,9 @@ async fn attend(
                     lives += 1;
                     if lives == 1 {
                         let Attended { id, url, key, .. } = *attended;
+                        for what in &loaded.unconfined {
+                            attended.screen.line(&format!("warning: this kernel can't keep the worker from {what}"));
+                        }
                         attended.screen.ready(id, &loaded, url, key, since.elapsed());
                     } else {
                         attended.screen.end_progress();

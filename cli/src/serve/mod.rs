@@ -1,7 +1,11 @@
 //! `superfluid serve`: one model behind the API, until a signal ends it.
 
+mod check;
+pub(crate) mod config;
 mod daemon;
+mod key;
 mod prepare;
+mod sandbox;
 mod screen;
 mod stderr;
 
@@ -9,7 +13,12 @@ use crate::print;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use superfluid_core::Refusal;
+use superfluid_core::access::{Access, Origin};
+use superfluid_core::capability::Flags;
+use superfluid_core::sched::parse_class_lanes;
+use superfluid_core::supervise;
 use superfluid_io_tokio::http::Server;
 
 /// What `superfluid serve` takes.
@@ -29,18 +38,68 @@ pub(crate) struct ServeArgs {
     /// Context window of one request, in tokens; sized by the runtime unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..))]
     max_context: Option<u32>,
+    /// Requests of each class that run at once, like interactive=4,agent=6,background=2; a class
+    /// that is not named may have as many as --max-batch
+    #[arg(long, value_name = "CLASS=N,…", value_parser = parse_class_lanes)]
+    class_lanes: Option<[u32; 3]>,
+    /// How to guess tokens ahead and check them in one pass: auto, off, or a strategy of the runtime
+    #[arg(long, default_value = "auto", value_name = "STRATEGY", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    speculate: String,
+    /// Bits of one number in the KV cache, where the runtime lets one choose; 0 leaves it to the runtime
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=32))]
+    kv_bits: u32,
+    /// Let state that leaves the device lose precision for a smaller size, where the runtime can
+    #[arg(long)]
+    park_lossy: bool,
     /// Choose a runtime: ID, ID@INSTALL or MODEL=ID; repeatable, the later one wins
     #[arg(long = "runtime", value_name = "SELECTOR")]
     selectors: Vec<String>,
     /// Never install a runtime, even when it is missing
     #[arg(long)]
     offline: bool,
-    /// Key that clients must send as "Authorization: Bearer KEY"
-    #[arg(long, value_name = "KEY", env = "SUPERFLUID_API_KEY", hide_env_values = true)]
+    /// Key that clients must send as "Authorization: Bearer KEY"; other users of this machine see
+    /// it in the process list, so better give it by --api-key-file or SUPERFLUID_API_KEY
+    #[arg(long, value_name = "KEY", conflicts_with = "api_key_file")]
     api_key: Option<String>,
+    /// File that holds the key
+    #[arg(long, value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
+    /// Origin whose web pages may use the server, like https://chat.example; repeatable
+    #[arg(long = "cors-origin", value_name = "ORIGIN")]
+    cors_origins: Vec<String>,
     /// Name of the model in the API, instead of its file name
     #[arg(long, value_name = "NAME")]
     model_id: Option<String>,
+    /// Seconds after which a worker that does not answer is ended and followed by another
+    #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(2..=3600))]
+    hang_timeout: u64,
+    /// Let workers do all that this user may (Linux confines them otherwise)
+    #[arg(long)]
+    no_sandbox: bool,
+    /// File or folder that workers may read besides their model, their libraries and the system's;
+    /// repeatable
+    #[arg(long, value_name = "PATH")]
+    allow_read: Vec<PathBuf>,
+    /// Folder that workers may write in; repeatable
+    #[arg(long, value_name = "FOLDER")]
+    allow_write: Vec<PathBuf>,
+    /// Let workers use the network
+    #[arg(long)]
+    allow_network: bool,
+    /// TOML file with any of these flags, by their long names; a flag given here wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Check everything, print what would be served, and serve nothing
+    #[arg(long)]
+    check: bool,
+}
+
+impl ServeArgs {
+    /// What depends on the runtime.
+    fn flags(&self) -> Flags {
+        let speculate = (self.speculate != "auto").then(|| self.speculate.clone());
+        Flags { park_lossy: self.park_lossy, kv_bits: self.kv_bits, speculate }
+    }
 }
 
 /// Serves until a signal ends it: 0 when what ran was finished, 1 otherwise.
@@ -52,22 +111,37 @@ pub(crate) fn run(args: ServeArgs) -> ExitCode {
 }
 
 fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
-    if args.api_key.as_ref().is_some_and(|key| key.trim().is_empty()) {
-        return Err(Refusal::new("bad_api_key", "the API key is empty")
-            .hint("give --api-key (or SUPERFLUID_API_KEY) a key, or leave it out"));
-    }
+    let (api_key, warnings) = key::find(args)?;
+    let origins = args.cors_origins.iter().map(|origin| Origin::parse(origin)).collect::<Result<_, _>>()?;
     let choice = prepare::choose(args)?;
+    let address = address(args)?;
+    let access = Access { loopback: address.ip().is_loopback(), api_key, origins };
+    if args.check {
+        warnings.iter().for_each(|line| print::note(line));
+        return check::run(address, &access, &choice);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Refusal::new("io", format!("cannot start the server: {error}")))?;
     // The port comes before anything that takes long, and is held through it.
-    let address = address(args)?;
     let server = runtime.block_on(Server::bind(address)).map_err(|error| cannot_listen(address, &error))?;
-    runtime.block_on(daemon::run(server, args.api_key.clone(), choice))
+    runtime.block_on(daemon::run(server, access, choice, warnings, supervision(args)))
+}
+
+/// How patient the daemon is with workers.
+fn supervision(args: &ServeArgs) -> supervise::Config {
+    let patience = Duration::from_secs(args.hang_timeout);
+    let defaults = supervise::Config::default();
+    let ping_every = defaults.ping_every.min(patience / 4);
+    supervise::Config { ping_patience: patience, ping_every, ..defaults }
 }
 
 fn address(args: &ServeArgs) -> Result<SocketAddr, Refusal> {
+    if args.host.is_empty() {
+        return Err(Refusal::new("bad_host", "--host is empty")
+            .hint("leave it out to listen on 127.0.0.1, or give 0.0.0.0 to listen on every address"));
+    }
     let host = args.host.trim_start_matches('[').trim_end_matches(']');
     let found = (host, args.port).to_socket_addrs().map(|mut all| all.next());
     let why = match found {

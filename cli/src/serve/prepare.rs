@@ -2,18 +2,20 @@
 //! its worker, and install it where it is missing.
 
 use super::ServeArgs;
+use super::sandbox::Allowed;
 use crate::print::{self, plain};
 use crate::runtime::{LINKED, Progress};
 use std::ffi::OsString;
 use superfluid_core::Refusal;
+use superfluid_core::capability::{CheckReport, Record, validate_flags};
 use superfluid_core::install::Request;
 use superfluid_core::install::machine::Purpose;
 use superfluid_core::runtime::env::is_credential;
 use superfluid_core::runtime::{
-    Model, Pick, Place, Resolution, Resolved, RuntimeId, Selectors, format::hub_id, pick, resolve,
+    Model, Pick, Place, Resolution, Resolved, RuntimeId, Sandbox, Selectors, format::hub_id, pick, resolve,
 };
 use superfluid_core::wire::LoadSpec;
-use superfluid_io_blocking::{Home, lookup, request};
+use superfluid_io_blocking::{Home, check, lookup, request};
 use superfluid_io_tokio::worker::Program;
 
 /// A model and the runtime that serves it.
@@ -24,6 +26,7 @@ pub(super) struct Choice {
     what: String,
     pick: Pick,
     offline: bool,
+    pub(super) allowed: Allowed,
     spec: LoadSpec,
 }
 
@@ -33,6 +36,13 @@ pub(super) struct Prepared {
     pub(super) spec: LoadSpec,
     /// What was chosen and why.
     pub(super) words: Vec<String>,
+}
+
+/// What a worker says before it loads anything.
+pub(super) struct Checked {
+    /// What was chosen and why.
+    pub(super) words: Vec<String>,
+    pub(super) report: CheckReport,
 }
 
 /// Refuses what cannot be served before anything is fetched, bound or started.
@@ -54,8 +64,11 @@ pub(super) fn choose(args: &ServeArgs) -> Result<Choice, Refusal> {
     let selectors = Selectors::parse(args.selectors.iter().map(String::as_str))?;
     selectors.check(&names)?;
     let pick = pick(&selectors.choose(&names), &Model::Path(inspected))?;
-    let spec = LoadSpec { model, max_batch: args.max_batch, max_context: args.max_context };
-    Ok(Choice { home, id, what, pick, offline: args.offline, spec })
+    let flags = args.flags();
+    validate_flags(&Record::foretold(pick.runtime), &flags)?;
+    let (max_batch, max_context, class_lanes) = (args.max_batch, args.max_context, args.class_lanes);
+    let spec = LoadSpec { model, max_batch, max_context, class_lanes, flags };
+    Ok(Choice { home, id, what, pick, offline: args.offline, allowed: Allowed::by(args)?, spec })
 }
 
 /// A file's name without the suffix that says what it is.
@@ -74,12 +87,40 @@ impl Choice {
     /// The worker, or `None` where its runtime has to be installed first and may be.
     pub(super) fn find(&self) -> Result<Option<Prepared>, Refusal> {
         match self.resolve()? {
-            Resolution::Found(found) => Ok(Some(self.prepared(&found))),
+            Resolution::Found(found) => self.prepared(&found).map(Some),
             Resolution::NotInstalled { refusal, .. } if self.offline => {
                 Err(refusal.hint("or serve without --offline, which installs it on first use"))
             }
             Resolution::NotInstalled { .. } => Ok(None),
         }
+    }
+
+    /// The worker's own check of the model and the flags, or `None` where its runtime has to be
+    /// installed first and may be.
+    pub(super) fn look(&self) -> Result<Option<Checked>, Refusal> {
+        let found = match self.resolve()? {
+            Resolution::Found(found) => found,
+            Resolution::NotInstalled { refusal, .. } if self.offline => {
+                return Err(refusal.hint("or serve without --offline, which installs it on first use"));
+            }
+            Resolution::NotInstalled { .. } => return Ok(None),
+        };
+        let report = self.check(&found)?;
+        validate_flags(&report.capabilities, &self.spec.flags)?;
+        Ok(Some(Checked { words: self.words(&found), report }))
+    }
+
+    /// The model's path and what it is.
+    pub(super) fn described(&self) -> String {
+        format!("{} ({})", plain(&self.spec.model), self.what)
+    }
+
+    fn words(&self, found: &Resolved) -> Vec<String> {
+        vec![
+            format!("model:   {}", self.described()),
+            format!("runtime: {} ({})", self.runtime(), plain(&self.pick.reason)),
+            format!("worker:  {} ({})", plain(&found.program), place(found)),
+        ]
     }
 
     /// Installs the runtime, then finds its worker. Blocks for as long as the install takes.
@@ -93,7 +134,7 @@ impl Choice {
         }
         request::install(runtime, planning, Purpose::Install, &self.home, &mut Progress::new())?;
         match self.resolve()? {
-            Resolution::Found(found) => Ok(self.prepared(&found)),
+            Resolution::Found(found) => self.prepared(&found),
             Resolution::NotInstalled { refusal, .. } => Err(refusal),
         }
     }
@@ -103,13 +144,20 @@ impl Choice {
         resolve(runtime, self.pick.install.as_ref(), &lookup::resolve_facts(runtime, &LINKED, &self.home)?)
     }
 
-    fn prepared(&self, found: &Resolved) -> Prepared {
-        let words = vec![
-            format!("model:   {} ({})", plain(&self.spec.model), self.what),
-            format!("runtime: {} ({})", self.runtime(), plain(&self.pick.reason)),
-            format!("worker:  {} ({})", plain(&found.program), place(found)),
-        ];
-        Prepared { program: program(found), spec: self.spec.clone(), words }
+    fn prepared(&self, found: &Resolved) -> Result<Prepared, Refusal> {
+        if !self.spec.flags.is_plain() {
+            validate_flags(&self.check(found)?.capabilities, &self.spec.flags)?;
+        }
+        let mut program = program(found, "serve");
+        program.env.extend(self.allowed.variable(found, &self.spec.model)?);
+        Ok(Prepared { program, spec: self.spec.clone(), words: self.words(found) })
+    }
+
+    /// What its worker says of the model before loading it.
+    fn check(&self, found: &Resolved) -> Result<CheckReport, Refusal> {
+        let mut asked = program(found, "check");
+        asked.args.extend(["--model".into(), OsString::from(&self.spec.model)]);
+        check(self.runtime(), &asked.path, &asked.args, &asked.env)
     }
 }
 
@@ -127,15 +175,16 @@ fn place(found: &Resolved) -> String {
     }
 }
 
-/// The worker with this process's environment, credentials and what it must not see left out.
-fn program(found: &Resolved) -> Program {
+/// The worker doing `verb` with this process's environment, credentials and what it must not see
+/// left out.
+fn program(found: &Resolved, verb: &str) -> Program {
     let keep = |name: &OsString| {
         let name = name.to_string_lossy();
-        !is_credential(&name) && !found.unset.iter().any(|unset| *unset == name)
+        !is_credential(&name) && name != Sandbox::VARIABLE && !found.unset.iter().any(|unset| *unset == name)
     };
     Program {
         path: (&found.program).into(),
-        args: found.args("serve").into_iter().map(OsString::from).collect(),
+        args: found.args(verb).into_iter().map(OsString::from).collect(),
         env: std::env::vars_os().filter(|(name, _)| keep(name)).collect(),
     }
 }

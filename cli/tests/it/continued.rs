@@ -75,7 +75,8 @@ fn case_f02_a_worker_that_dies_before_any_token_changes_nothing() {
         })
         .collect();
     let undisturbed = Daemon::start(&story(0, ""));
-    let daemon = Daemon::start(&story(0, &faults.join(",")));
+    let marks = temp.path().display().to_string();
+    let daemon = Daemon::start_with(&story(0, &faults.join(",")), &["--allow-write", &marks]);
     for seeded in [false, true] {
         for nth in cuts {
             let body = request(&format!("{}{nth} story", if seeded { "seeded" } else { "greedy" }), seeded);

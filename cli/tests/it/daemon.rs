@@ -12,6 +12,8 @@ pub(crate) struct Daemon {
     pub(crate) child: Child,
     pub(crate) log: BufReader<ChildStderr>,
     pub(crate) port: u16,
+    /// What of its log was read on the way to a line.
+    pub(crate) said: String,
 }
 
 pub(crate) fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
@@ -34,12 +36,20 @@ pub(crate) fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
 impl Daemon {
     /// A daemon that is ready.
     pub(crate) fn start(script: &str) -> Self {
+        Self::start_with(script, &[])
+    }
+
+    pub(crate) fn start_with(script: &str, args: &[&str]) -> Self {
+        Self::start_in(script, args, &[])
+    }
+
+    pub(crate) fn start_in(script: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().unwrap();
-        let mut command = command(temp.path(), script, &["--port", "0"]);
-        command.env("HF_TOKEN", "secret").env("MONKEY", "kept");
+        let mut command = command(temp.path(), script, &[&["--port", "0"], args].concat());
+        command.env("HF_TOKEN", "secret").env("MONKEY", "kept").envs(variables.iter().copied());
         let mut child = command.spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
-        let mut daemon = Self { _temp: temp, child, log, port: 0 };
+        let mut daemon = Self { _temp: temp, child, log, port: 0, said: String::new() };
         let line = daemon.line("listening on http://127.0.0.1:");
         daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
         daemon.line("ready: tiny");
@@ -48,14 +58,14 @@ impl Daemon {
 
     /// Reads its log up to the line that holds `needle`.
     pub(crate) fn line(&mut self, needle: &str) -> String {
-        let mut all = String::new();
         loop {
             let mut line = String::new();
+            let all = &mut self.said;
             assert!(self.log.read_line(&mut line).unwrap() > 0, "it ended before {needle:?}:\n{all}");
+            all.push_str(&line);
             if line.contains(needle) {
                 return line;
             }
-            all.push_str(&line);
         }
     }
 

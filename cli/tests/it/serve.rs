@@ -149,9 +149,46 @@ fn case_f09_a_worker_that_dies_while_loading_is_one_clear_message() {
 
 #[test]
 fn usage_errors_exit_with_2() {
-    for args in [["--port", "99999"], ["--max-batch", "0"], ["--api-key", ""], ["--runtime", "nope"]] {
+    for args in [
+        ["--port", "99999"],
+        ["--max-batch", "0"],
+        ["--api-key", ""],
+        ["--runtime", "nope"],
+        ["--kv-bits", "-1"],
+        ["--speculate", ""],
+        ["--class-lanes", "agent=0"],
+    ] {
         let (code, log) = ended(&slow(""), &args);
         assert_eq!(code, Some(2), "{args:?}: {log}");
+    }
+}
+
+#[test]
+fn row_g2_flags_the_runtime_cannot_honour_are_refused_before_its_worker_starts() {
+    // A worker that starts leaves the file.
+    let temp = tempfile::tempdir().unwrap();
+    let started = temp.path().join("started");
+    let fault = format!(r#"{{"at":"load","do":"error","once":{started:?}}}"#);
+    for (args, message) in [
+        (&["--park-lossy", "--no-sandbox"][..], "the mock runtime exports no lossy encoding"),
+        (
+            &["--kv-bits", "8", "--no-sandbox"],
+            "the mock runtime keeps its KV type per context and exposes no such knob",
+        ),
+        (&["--speculate", "medusa", "--no-sandbox"], "the mock runtime does not speculate"),
+    ] {
+        let (code, log) = ended(&slow(&fault), args);
+        assert_eq!(code, Some(1), "{args:?}: {log}");
+        assert!(log.starts_with(&format!("error: {message}\n  hint: ")), "{args:?}: {log}");
+    }
+    assert!(!started.exists());
+}
+
+#[test]
+fn row_g2_speculate_auto_and_kv_bits_0_are_never_refused() {
+    for args in [["--speculate", "auto"], ["--speculate", "off"], ["--kv-bits", "0"]] {
+        let daemon = Daemon::start_with(&slow(""), &args);
+        assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
     }
 }
 
@@ -176,7 +213,7 @@ fn while_an_install_on_first_use_runs_health_says_so() {
         .spawn()
         .unwrap();
     let log = BufReader::new(child.stderr.take().unwrap());
-    let mut daemon = Daemon { _temp: temp, child, log, port: 0 };
+    let mut daemon = Daemon { _temp: temp, child, log, port: 0, said: String::new() };
     let line = daemon.line("listening on http://127.0.0.1:");
     daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
     let (fetch, _) = proxy.accept().unwrap();

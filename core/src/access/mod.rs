@@ -2,15 +2,21 @@
 //!
 //! A server on a loopback address is reached by every web page the user opens. Two rules keep pages
 //! out: a Host that is no loopback name means that some other name was made to resolve here (DNS
-//! rebinding), and an Origin that is neither this server nor a page served from this machine means
-//! that a foreign page asks. Programs that are no browsers send neither by chance.
+//! rebinding), and an Origin that is neither this server nor one the operator named means that a
+//! foreign page asks. Programs that are no browsers send neither by chance.
+
+mod key;
+mod origin;
+
+pub use key::parse_key;
+pub use origin::Origin;
 
 use crate::api::codes;
 use crate::refusal::Refusal;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::net::IpAddr;
-use sha2::{Digest, Sha256};
 
 /// The rules of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +25,8 @@ pub struct Access {
     pub loopback: bool,
     /// The key a client must show; none is asked for where this is empty.
     pub api_key: Option<String>,
+    /// Whose pages may use the server besides its own (`--cors-origin`).
+    pub origins: Vec<Origin>,
 }
 
 /// What a request says about where it comes from.
@@ -41,7 +49,7 @@ pub struct Knock<'a> {
 /// May come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted<'a> {
-    /// The one origin whose pages may read the answer.
+    /// The one foreign origin whose pages may read the answer.
     pub allow_origin: Option<&'a str>,
 }
 
@@ -60,15 +68,14 @@ impl Access {
                 .hint("ask for localhost, 127.0.0.1 or [::1], or start the server with --host <address>"));
             }
         }
+        let listed = knock.origin.filter(|origin| self.origins.iter().any(|listed| listed.is(origin)));
         if let Some(origin) = knock.origin
+            && listed.is_none()
             && !own_origin(origin, knock.host)
-            && !is_loopback_origin(origin)
         {
-            return Err(Refusal::new(
-                codes::FORBIDDEN,
-                format!("pages of {} may not use this server", quoted(knock.origin)),
-            )
-            .hint("pages served from this machine (http://localhost:<port>) may"));
+            let message = format!("pages of {} may not use this server", quoted(knock.origin));
+            return Err(Refusal::new(codes::FORBIDDEN, message)
+                .hint("start the server with --cors-origin <scheme://host:port> for pages that may"));
         }
         if let Some(key) = &self.api_key
             && knock.path != "/health"
@@ -76,7 +83,7 @@ impl Access {
         {
             self.check_key(key, knock.authorization)?;
         }
-        Ok(Admitted { allow_origin: knock.origin })
+        Ok(Admitted { allow_origin: listed })
     }
 
     fn check_key(&self, key: &str, authorization: Option<&str>) -> Result<(), Refusal> {
@@ -89,14 +96,8 @@ impl Access {
             .split_once(' ')
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map_or("", |(_, shown)| shown.trim());
-        if same_secret(key, shown) { Ok(()) } else { refusal("the API key is not this server's") }
+        if key::same(key, shown) { Ok(()) } else { refusal("the API key is not this server's") }
     }
-}
-
-/// Compares digests to the last byte, so that time tells neither length nor common prefix.
-fn same_secret(ours: &str, theirs: &str) -> bool {
-    let (a, b) = (Sha256::digest(ours), Sha256::digest(theirs));
-    core::hint::black_box(a.iter().zip(b.iter()).fold(0, |diff, (x, y)| diff | (x ^ y))) == 0
 }
 
 /// `name`, `name:port`, `[address]`, `[address]:port`.
@@ -115,11 +116,6 @@ fn host_of(authority: &str) -> Option<&str> {
 fn is_loopback_authority(authority: &str) -> bool {
     let Some(host) = host_of(authority) else { return false };
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-fn is_loopback_origin(origin: &str) -> bool {
-    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    authority.is_some_and(is_loopback_authority)
 }
 
 /// Whether the page was served under the very name it now asks for.

@@ -11,18 +11,12 @@ use alloc::format;
 /// # Errors
 /// `invalid_header` for anything but `interactive`, `agent` and `background`.
 pub fn parse_class(header: Option<&[u8]>) -> Result<Class, Refusal> {
-    match header.map(<[u8]>::trim_ascii) {
-        None => Ok(Class::default()),
-        Some(b"interactive") => Ok(Class::Interactive),
-        Some(b"agent") => Ok(Class::Agent),
-        Some(b"background") => Ok(Class::Background),
-        Some(other) => {
-            let other = short(&alloc::string::String::from_utf8_lossy(other));
-            let message =
-                format!("x-superfluid-qos must be interactive, agent or background, and is '{other}'");
-            Err(Refusal::new(codes::INVALID_HEADER, message).param("x-superfluid-qos"))
-        }
-    }
+    let Some(header) = header.map(<[u8]>::trim_ascii) else { return Ok(Class::default()) };
+    core::str::from_utf8(header).ok().and_then(Class::named).ok_or_else(|| {
+        let header = short(&alloc::string::String::from_utf8_lossy(header));
+        let message = format!("x-superfluid-qos must be interactive, agent or background, and is '{header}'");
+        Refusal::new(codes::INVALID_HEADER, message).param("x-superfluid-qos")
+    })
 }
 
 /// Refuses a body that says it is something else than JSON. Browsers send `text/plain` to other

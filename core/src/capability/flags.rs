@@ -5,9 +5,11 @@ use crate::api::codes::UNSUPPORTED_RUNTIME;
 use crate::refusal::Refusal;
 use alloc::format;
 use alloc::string::String;
+use serde::{Deserialize, Serialize};
 
 /// The startup flags that depend on the runtime, as the operator gave them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Flags {
     /// `--park-lossy`.
     pub park_lossy: bool,
@@ -15,6 +17,14 @@ pub struct Flags {
     pub kv_bits: u32,
     /// `--speculate`; `None` is `auto`.
     pub speculate: Option<String>,
+}
+
+impl Flags {
+    /// Whether they ask nothing that a runtime could refuse.
+    pub fn is_plain(&self) -> bool {
+        let speculates = !matches!(self.speculate.as_deref(), None | Some("auto" | "off"));
+        !self.park_lossy && self.kv_bits == 0 && !speculates
+    }
 }
 
 /// Refuses flags that `record` says no to: the loaded model's, or what is known before one is

@@ -1,6 +1,7 @@
 //! The record itself: JSON with named leaves.
 
 use super::{Leaf, Support};
+use crate::runtime::RuntimeId;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -49,6 +50,15 @@ impl Record {
             .no(Leaf::Translate, media)
             .no(Leaf::ParkLossy, format!("the {runtime} runtime exports no lossy encoding"))
             .no(Leaf::BatchInvariant, format!("the {runtime} runtime's rounding depends on the batch"))
+    }
+
+    /// What is known of a runtime's models before its worker was started, or is even there.
+    pub fn foretold(runtime: RuntimeId) -> Self {
+        match runtime {
+            // What a bundle supports is known only once it is loaded.
+            RuntimeId::Basert => Self::new(runtime.as_str(), ""),
+            RuntimeId::Llamacpp | RuntimeId::Mlx | RuntimeId::Mock => Self::primitive(runtime.as_str(), ""),
+        }
     }
 
     /// Says that `leaf` is there.

@@ -28,6 +28,20 @@ pub enum Class {
 impl Class {
     /// Every class, most urgent first.
     pub const ALL: [Self; 3] = [Self::Interactive, Self::Agent, Self::Background];
+
+    /// Its name, as headers, flags and metrics have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Agent => "agent",
+            Self::Background => "background",
+        }
+    }
+
+    /// The class of a name; case counts.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == name)
+    }
 }
 
 /// One generation: a prompt, limits and a class.

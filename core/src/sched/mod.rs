@@ -22,6 +22,7 @@ mod config;
 mod follow;
 mod invariants;
 mod job;
+mod lanes;
 mod live;
 mod outcome;
 mod part;
@@ -36,6 +37,7 @@ mod step;
 
 pub use config::Config;
 pub use job::{Class, Event, Finish, Job, JobId, Token, Usage};
+pub use lanes::parse_class_lanes;
 pub use scheduler::{Scheduler, Why};
 pub use step::{
     Copying, Cut, End, Engine, RowResult, Rows, SeqId, SeqOp, Step, StepFault, StepId, StepOutcome, Want,

@@ -1,7 +1,7 @@
 //! What either side says. A worker's life: `Hello` both ways, `Load`, progress, `Loaded`, then jobs.
 
 use super::{Submit, TokenLogprob};
-use crate::capability::Record;
+use crate::capability::{Flags, Record};
 use crate::refusal::Refusal;
 use crate::sched::{Engine, Finish, JobId, Token, Usage};
 use alloc::string::String;
@@ -18,6 +18,11 @@ pub struct LoadSpec {
     pub max_batch: u32,
     /// Tokens one sequence must hold (`--max-context`); `None` lets the runtime size it.
     pub max_context: Option<u32>,
+    /// Lanes a class may have at once (`--class-lanes`), by class as in
+    /// [`Class::ALL`](crate::sched::Class::ALL); `None` where each may have all.
+    pub class_lanes: Option<[u32; 3]>,
+    /// What the operator asks of the runtime; a model that cannot honour it is not loaded.
+    pub flags: Flags,
 }
 
 /// Daemon to worker.
@@ -76,6 +81,9 @@ pub struct Loaded {
     pub vocab: u32,
     /// Whether the model has a chat template.
     pub chat: bool,
+    /// What this system's kernel can't keep the worker from although its sandbox should, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unconfined: Vec<String>,
 }
 
 /// What the worker is doing, for `/metrics` and the log.

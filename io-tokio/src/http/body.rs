@@ -7,6 +7,7 @@ use std::sync::Arc;
 use superfluid_core::Refusal;
 use superfluid_core::api::codes;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, timeout_at};
 
 /// A body, and its share of what all bodies may take together.
 pub(super) struct Whole {
@@ -23,10 +24,12 @@ pub(super) async fn read(state: &State, mut body: Incoming) -> Result<Whole, Ref
     }
     let mut share = grab(state, 1)?;
     let mut bytes = Vec::new();
+    let last = Instant::now() + config.body_deadline;
     loop {
-        let frame = match tokio::time::timeout(config.body_timeout, body.frame()).await {
+        let next = last.min(Instant::now() + config.body_timeout);
+        let frame = match timeout_at(next, body.frame()).await {
             Err(_) => {
-                let message = format!("the body stopped arriving after {} bytes", bytes.len());
+                let message = format!("the body did not arrive in time; {} bytes of it came", bytes.len());
                 return Err(Refusal::new(codes::REQUEST_TIMEOUT, message));
             }
             Ok(None) => return Ok(Whole { bytes, share }),

@@ -6,11 +6,13 @@ use super::{Config, Served, State, route};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -18,6 +20,10 @@ use tokio::task::JoinSet;
 const LAST_FLUSH: Duration = Duration::from_secs(2);
 /// Bytes of a request's head.
 const HEAD: usize = 64 << 10;
+/// Connections that wait to be accepted; the system may allow fewer.
+const BACKLOG: u32 = 4096;
+/// Descriptors that are not for connections.
+const KEPT: usize = 64;
 /// Fields of a request's head.
 const FIELDS: usize = 100;
 
@@ -33,7 +39,11 @@ impl Server {
     /// # Errors
     /// As the system says: in use, not permitted, no such address.
     pub async fn bind(address: SocketAddr) -> std::io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await? })
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Connections of a daemon that just ended must not keep its port.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(Self { listener: socket.listen(BACKLOG)? })
     }
 
     /// The address it listens on.
@@ -46,7 +56,7 @@ impl Server {
 
     /// Serves until `close` turns true, then lets replies that are ready go out, and returns.
     pub async fn run(self, config: Config, served: Served, mut close: watch::Receiver<bool>) {
-        let permits = Arc::new(Semaphore::new(config.connections));
+        let permits = Arc::new(Semaphore::new(config.connections.min(descriptors())));
         let bodies = Arc::new(Semaphore::new((config.bodies_max >> 10).max(1)));
         let state = Arc::new(State { config, served, bodies });
         let mut connections = JoinSet::new();
@@ -85,6 +95,7 @@ impl Server {
 async fn serve(socket: TcpStream, state: Arc<State>, mut close: watch::Receiver<bool>) {
     // Tokens are small writes that must not wait for each other.
     let _ = socket.set_nodelay(true);
+    watch_over(&socket);
     let io = TokioIo::new(Unread::new(Stall::new(socket, state.config.write_timeout)));
     let head_timeout = state.config.head_timeout;
     let service = service_fn(move |request| {
@@ -107,6 +118,29 @@ async fn serve(socket: TcpStream, state: Arc<State>, mut close: watch::Receiver<
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// How many connections the process has descriptors for, once it may have as many as the system lets
+/// it; a few are for everything else.
+fn descriptors() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let most = Rlimit { current: limit.maximum, ..limit };
+    // Some systems refuse what they name as the maximum.
+    let may = if setrlimit(Resource::Nofile, most).is_ok() { limit.maximum } else { limit.current };
+    let may = may.map_or(usize::MAX, |may| usize::try_from(may).unwrap_or(usize::MAX));
+    may.saturating_sub(KEPT).max(1)
+}
+
+/// Has the system ask a client that says nothing whether it is still there: one whose machine went
+/// away while its answer was computed would keep its place until something is written.
+fn watch_over(socket: &TcpStream) {
+    let asked = sockopt::set_tcp_keepidle(socket, Duration::from_secs(60))
+        .and_then(|()| sockopt::set_tcp_keepintvl(socket, Duration::from_secs(10)))
+        .and_then(|()| sockopt::set_tcp_keepcnt(socket, 6))
+        .and_then(|()| sockopt::set_socket_keepalive(socket, true));
+    if let Err(error) = asked {
+        tracing::debug!(%error, "a connection is not watched over");
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Config {
     pub head_timeout: Duration,
     /// From one piece of a body to the next.
     pub body_timeout: Duration,
+    /// From a body's first piece to its last.
+    pub body_deadline: Duration,
     /// How long a write may stall before the client counts as gone.
     pub write_timeout: Duration,
     /// Bytes of one body.
@@ -53,9 +55,10 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             access: Access::default(),
-            connections: 1024,
+            connections: 4096,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
+            body_deadline: Duration::from_secs(300),
             write_timeout: Duration::from_secs(60),
             body_max: 32 << 20,
             bodies_max: 256 << 20,

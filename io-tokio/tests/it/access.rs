@@ -2,11 +2,15 @@
 
 use crate::client::{ask, get, post};
 use crate::rig::{CHAT, start, start_with};
-use superfluid_core::access::Access;
+use superfluid_core::access::{Access, Origin};
 use superfluid_io_tokio::http::Config;
 
 fn guarded(api_key: Option<&str>) -> Config {
-    Config { access: Access { loopback: true, api_key: api_key.map(Into::into) }, ..Config::default() }
+    let origins = vec![Origin::parse("http://localhost:3000").unwrap()];
+    Config {
+        access: Access { loopback: true, api_key: api_key.map(Into::into), origins },
+        ..Config::default()
+    }
 }
 
 #[tokio::test]
@@ -35,7 +39,7 @@ async fn case_x05_foreign_hosts_are_refused() {
 #[tokio::test]
 async fn case_x04_foreign_origins_are_refused_and_own_ones_are_named() {
     let (rig, _fake) = start_with(guarded(None), Default::default()).await;
-    for origin in ["https://evil.example", "null", "http://localhost.evil.example"] {
+    for origin in ["https://evil.example", "null", "http://localhost.evil.example", "http://localhost:3001"] {
         for method in ["OPTIONS", "POST"] {
             let request = format!(
                 "{method} /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nOrigin: {origin}\r\n\

@@ -115,3 +115,28 @@ async fn what_is_no_request_gets_the_api_s_error_and_an_end() {
     client.send("nonsense\r\n\r\n").await;
     assert!(client.read_to_end().await.contains("invalid_http"));
 }
+
+#[tokio::test]
+async fn a_body_that_trickles_in_is_ended_by_its_deadline() {
+    let config = Config {
+        body_timeout: Duration::from_secs(60),
+        body_deadline: Duration::from_millis(300),
+        ..Config::default()
+    };
+    let (rig, _fake) = start_with(config, Default::default()).await;
+    let mut client = Client::open(rig.address).await;
+    client.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n").await;
+    let (mut read, mut write) = client.socket.split();
+    let trickle = async {
+        while tokio::io::AsyncWriteExt::write_all(&mut write, b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let mut text = String::new();
+    tokio::select! {
+        () = trickle => {}
+        ended = tokio::io::AsyncReadExt::read_to_string(&mut read, &mut text) => drop(ended),
+    }
+    assert!(text.starts_with("HTTP/1.1 408") && text.contains("request_timeout"), "{text}");
+}

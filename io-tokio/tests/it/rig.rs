@@ -68,7 +68,7 @@ pub(crate) fn loaded() -> Loaded {
     };
     let mut record = superfluid_core::capability::Record::default();
     record.0.insert("backend".into(), "cpu".into());
-    Loaded { record, engine, description: "mock".into(), vocab: 100, chat: true }
+    Loaded { record, engine, description: "mock".into(), vocab: 100, chat: true, unconfined: vec![] }
 }
 
 impl Rig {

@@ -1,6 +1,7 @@
 //! The worker's command line: `version | check [--model PATH] | serve`.
 
 use crate::runtime::Runtime;
+use crate::sandbox;
 use crate::serve::{self, Ended};
 use crate::stdio;
 use std::ffi::{OsStr, OsString};
@@ -132,6 +133,8 @@ fn serve(runtime: &mut dyn Runtime) -> Result<(), Refusal> {
             .hint("run `superfluid serve <model>`, which starts this worker itself"));
     }
     stdio::die_with_parent();
+    // Before there is a second thread, which would stay outside.
+    sandbox::enter()?;
     let output = stdio::reserve_stdout().map_err(|e| broken_output(&e))?;
     let input = stdio::take_stdin().map_err(|e| broken_output(&e))?;
     match serve::serve(runtime, input, output, Some(serve::LINGER)) {

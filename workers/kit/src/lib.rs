@@ -10,6 +10,7 @@ mod mailbox;
 pub mod primitives;
 pub mod runtime;
 pub mod sample;
+mod sandbox;
 mod serve;
 pub mod stdio;
 mod sync;

@@ -73,14 +73,22 @@ impl Runtime for LlamaRuntime {
     fn check(&mut self, model: Option<&Path>) -> Result<CheckReport, Refusal> {
         let library = self.library()?;
         let devices = load::devices(library);
-        let sizing = match model {
-            None => serde_json::Map::new(),
+        let (sizing, capabilities) = match model {
+            None => (serde_json::Map::new(), record::record(&library.version(), None)),
             Some(path) => {
                 inspect::inspect(path)?;
                 let model = LoadedModel::load(library, path, LoadMode::Describe, &mut |_| true)?;
                 load::refuse_unservable(&model, path)?;
                 let (shape, room) = (load::shape(&model), Room::of(&devices));
-                sizing::report(&shape, &room, &size(&shape, &room, DEFAULT_LANES, None)?)
+                let size = size(&shape, &room, DEFAULT_LANES, None)?;
+                let known = record::Known {
+                    architecture: &model.metadata("general.architecture").unwrap_or_default(),
+                    backend: devices.first().map_or("cpu", |device| device.backend.as_str()),
+                    head_only: shape.shared,
+                    size,
+                };
+                let sizing = sizing::report(&shape, &room, &size);
+                (sizing, record::record(&library.version(), Some(&known)))
             }
         };
         Ok(CheckReport {
@@ -90,7 +98,7 @@ impl Runtime for LlamaRuntime {
             version: library.version(),
             formats: vec!["gguf".to_owned()],
             devices,
-            capabilities: record::record(&library.version(), None),
+            capabilities,
             sizing,
         })
     }

@@ -41,6 +41,7 @@ pub(crate) fn record(version: &str, known: Option<&Known<'_>>) -> Record {
         "serving": {
             "sequences": true,
             "park_lossy": "the llamacpp runtime exports no lossy encoding",
+            "speculation_strategies": [],
         },
         "adaptation": { "lora_load": "the llamacpp runtime loads no adapters" },
         "sampling": { "logit_bias": true, "penalties": true, "top_logprobs_max": 20 },

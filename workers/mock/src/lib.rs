@@ -5,6 +5,7 @@
 //! reply the next token is exact arithmetic over all tokens before it, so two runs that agree on the
 //! tokens agree on the text, and a sequence mixed up with another shows at once.
 
+mod attempt;
 mod device;
 mod faults;
 mod script;
@@ -12,7 +13,7 @@ mod vocabulary;
 
 pub use device::MockPrimitives;
 pub use faults::Faults;
-pub use script::{At, Deed, Fault, Kind, Piece, Reply, SCRIPT_VARIABLE, Script};
+pub use script::{At, Attempt, Deed, Fault, Kind, Piece, Reply, SCRIPT_VARIABLE, Script};
 pub use vocabulary::{BOS, EOS, MockVocabulary};
 
 use serde_json::{Value, json};
@@ -119,7 +120,7 @@ impl Runtime for MockRuntime {
         let engine = script.engine(spec);
         Ok(Model {
             chat_template: script.chat_template.clone(),
-            record: record(),
+            record: attempt::all(&script.attempts, record()),
             description: format!("mock {VERSION}, {} lanes of {} tokens", engine.lanes, engine.seq_tokens),
             primitives: Box::new(MockPrimitives::new(
                 script,
@@ -140,7 +141,8 @@ fn record() -> Record {
         "load": { "kv_bits": "the mock runtime keeps its KV type per context and exposes no such knob" },
         "workload": { "causal_generation": true, "embedding": none, "speech_to_text": none },
         "modalities": { "image_encode": none, "audio_encode": none, "transcribe": none, "translate": none },
-        "serving": { "sequences": true, "park_lossy": "the mock runtime exports no lossy encoding" },
+        "serving": { "sequences": true, "park_lossy": "the mock runtime exports no lossy encoding",
+            "speculation_strategies": [] },
         "adaptation": { "lora_load": none },
         "sampling": { "logit_bias": true, "penalties": true, "top_logprobs_max": 20 },
         "determinism": { "seed_reproducible": true, "batch_invariant": true },

@@ -63,6 +63,26 @@ pub struct Script {
     /// What goes wrong.
     #[serde(default)]
     pub faults: Vec<Fault>,
+    /// What is tried of the system at the load. What came of it is in the record, in the section
+    /// `attempts`: `true`, or the system's words.
+    #[serde(default)]
+    pub attempts: Vec<Attempt>,
+}
+
+/// Something a worker may not be allowed to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attempt {
+    /// Read a file, or list a folder.
+    Read(PathBuf),
+    /// Make a file, write it, and remove it again.
+    Write(PathBuf),
+    /// Connect to an address with a port.
+    Connect(String),
+    /// Listen at an address with a port.
+    Listen(String),
+    /// Run a program to a good end.
+    Run(PathBuf),
 }
 
 /// A token's bytes, written as text or as numbers.
@@ -189,6 +209,7 @@ impl Default for Script {
             pool: 0,
             step_tokens: step_tokens(),
             faults: Vec::new(),
+            attempts: Vec::new(),
         }
     }
 }

@@ -25,7 +25,7 @@ pub use effect::{Action, Effect, Entry, EntryKind, Fault, FaultKind, Listing, Ou
 pub use event::{Event, Finished};
 pub use install::{Purpose, Settings};
 pub use retry::{Body, judge_response};
-pub use verdict::{Verdict, judge_check};
+pub use verdict::{Verdict, judge_check, read_report};
 
 use super::{InstallName, Plan, layout};
 use crate::machine::{Broken, EffectId, Misuse};

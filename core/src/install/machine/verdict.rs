@@ -22,19 +22,28 @@ pub enum Verdict {
 
 /// Judges a run of the staged worker's `check`.
 pub fn judge_check(run: &Run, plan: &Plan) -> Verdict {
+    match read_report(run, &format!("the {} worker of {}", plan.runtime, plan.name)) {
+        Ok(report) => judge_report(report, plan),
+        Err(refusal) => Verdict::Broken(refusal),
+    }
+}
+
+/// What a worker's `check` printed. `who` is the worker, as a message's subject.
+///
+/// # Errors
+/// `worker_check_failed`, with the worker's own last words.
+pub fn read_report(run: &Run, who: &str) -> Result<CheckReport, Refusal> {
     let broken = |what: String, stderr: &str| {
-        let mut refusal = Refusal::new(
-            "worker_check_failed",
-            format!("the {} worker of {} {what}{}", plan.runtime, plan.name, failure::said(stderr)),
-        );
+        let message = format!("{who} {what}{}", failure::said(stderr));
+        let mut refusal = Refusal::new("worker_check_failed", message);
         refusal.hints = failure::advised(stderr);
         if stderr.contains("GLIBC_") || stderr.contains("GLIBCXX_") {
             refusal = refusal.hint("this build needs a newer C library than this system has; a newer system, or a build made for this one (--from), is needed");
         }
-        Verdict::Broken(refusal)
+        Err(refusal)
     };
     match run {
-        Run::NotStarted(fault) => Verdict::Broken(match fault.kind {
+        Run::NotStarted(fault) => Err(match fault.kind {
             FaultKind::NotFound => Refusal::new(
                 "worker_check_failed",
                 format!(
@@ -46,12 +55,8 @@ pub fn judge_check(run: &Run, plan: &Plan) -> Verdict {
             _ => failure::explain(fault),
         }),
         Run::TimedOut { stderr } => broken("did not end its check in time and was stopped".into(), stderr),
-        Run::Exited { code: Some(0), stdout, stderr, .. } => {
-            match serde_json::from_str::<CheckReport>(stdout.trim()) {
-                Ok(report) => judge_report(report, plan),
-                Err(error) => broken(format!("printed a check report that cannot be read ({error})"), stderr),
-            }
-        }
+        Run::Exited { code: Some(0), stdout, stderr, .. } => serde_json::from_str(stdout.trim())
+            .or_else(|error| broken(format!("printed a check report that cannot be read ({error})"), stderr)),
         Run::Exited { code: Some(code), stderr, .. } => {
             broken(format!("failed its check with exit status {code}"), stderr)
         }

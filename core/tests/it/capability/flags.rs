@@ -3,6 +3,7 @@
 use serde_json::json;
 use superfluid_core::Refusal;
 use superfluid_core::capability::{Flags, Leaf, Record, validate_flags};
+use superfluid_core::runtime::RuntimeId;
 
 fn refused(record: &Record, flags: &Flags) -> Refusal {
     let refusal = validate_flags(record, flags).unwrap_err();
@@ -67,4 +68,16 @@ fn what_is_known_only_after_the_load_refuses_nothing_before_it() {
     let record = Record::new("basert", "0.3.1");
     let flags = Flags { park_lossy: true, kv_bits: 8, speculate: Some("eagle".into()) };
     assert_eq!(validate_flags(&record, &flags), Ok(()));
+}
+
+#[test]
+fn row_g2_what_is_refused_before_any_worker_is_there() {
+    let every = Flags { park_lossy: true, kv_bits: 8, speculate: Some("medusa".into()) };
+    for id in [RuntimeId::Llamacpp, RuntimeId::Mlx] {
+        let refusal = refused(&Record::foretold(id), &every);
+        assert_eq!(refusal.message, format!("the {} runtime exports no lossy encoding", id.as_str()));
+    }
+    assert_eq!(validate_flags(&Record::foretold(RuntimeId::Basert), &every), Ok(()));
+    assert!(!every.is_plain() && !speculate("prompt-lookup").is_plain());
+    assert!(Flags::default().is_plain() && speculate("off").is_plain() && speculate("auto").is_plain());
 }

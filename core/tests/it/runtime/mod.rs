@@ -8,4 +8,5 @@ mod gguf_property;
 mod pick;
 mod resolve;
 mod resolve_property;
+mod sandbox;
 mod select;

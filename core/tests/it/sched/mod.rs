@@ -3,6 +3,7 @@
 mod cases;
 mod faults;
 mod follow;
+mod lanes;
 mod many;
 mod preempt;
 mod prefixes;

@@ -27,6 +27,7 @@ fn loaded() -> Loaded {
         description: "mock".into(),
         vocab: 100,
         chat: true,
+        unconfined: vec![],
     }
 }
 

@@ -95,7 +95,12 @@ fn loading_goes_on_in_thousandths_and_can_be_given_up() {
     let (Some(mut runtime), Some(model)) = (given::runtime(), things::need(things::small_model())) else {
         return;
     };
-    let spec = LoadSpec { model: model.display().to_string(), max_batch: 1, max_context: Some(512) };
+    let spec = LoadSpec {
+        model: model.display().to_string(),
+        max_batch: 1,
+        max_context: Some(512),
+        ..LoadSpec::default()
+    };
     let mut seen = Vec::new();
     let loaded = runtime.load(&spec, &mut |permille| {
         seen.push(permille);

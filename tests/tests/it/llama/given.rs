@@ -59,6 +59,11 @@ pub(crate) fn sliding_model(lanes: u32, window: u32) -> Option<Model> {
 }
 
 fn loaded(runtime: &mut LlamaRuntime, model: &Path, lanes: u32, window: u32) -> Model {
-    let spec = LoadSpec { model: model.display().to_string(), max_batch: lanes, max_context: Some(window) };
+    let spec = LoadSpec {
+        model: model.display().to_string(),
+        max_batch: lanes,
+        max_context: Some(window),
+        ..LoadSpec::default()
+    };
     runtime.load(&spec, &mut |_| true).expect("the model loads")
 }

@@ -11,7 +11,12 @@ use superfluid_worker_llamacpp::{LlamaRuntime, Places};
 
 fn refused(model: &Path) -> Option<Refusal> {
     let mut runtime = given::runtime()?;
-    let spec = LoadSpec { model: model.display().to_string(), max_batch: 1, max_context: Some(512) };
+    let spec = LoadSpec {
+        model: model.display().to_string(),
+        max_batch: 1,
+        max_context: Some(512),
+        ..LoadSpec::default()
+    };
     let refusal = runtime.load(&spec, &mut |_| true).err().expect("it is refused");
     assert!(refusal.message.contains(&*model.display().to_string()), "{}", refusal.message);
     assert!(!refusal.hints.is_empty());

@@ -21,6 +21,7 @@ mod writer;
 
 use crate::mailbox::{CLOSED, Mailbox};
 use crate::runtime::Runtime;
+use crate::sandbox;
 use brain::Brain;
 use prepare::Prepare;
 use reader::Reader;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use superfluid_core::Refusal;
+use superfluid_core::capability::validate_flags;
 use superfluid_core::sched::Config;
 use superfluid_core::wire::{LoadSpec, Loaded, PROTOCOL, ToDaemon};
 
@@ -147,7 +149,10 @@ fn load_and_run(runtime: &mut dyn Runtime, spec: &LoadSpec, shared: &Arc<Shared>
         }
         shared.inbox.alerts() & CLOSED == 0
     };
-    let model = match runtime.load(spec, &mut progress) {
+    let loaded = runtime.load(spec, &mut progress);
+    // Some of what a flag asks is known only of a loaded model.
+    let loaded = loaded.and_then(|model| validate_flags(&model.record, &spec.flags).map(|()| model));
+    let model = match loaded {
         Ok(model) => model,
         Err(_) if shared.inbox.alerts() & CLOSED != 0 => return Ended::LinkClosed,
         Err(refusal) => {
@@ -156,13 +161,15 @@ fn load_and_run(runtime: &mut dyn Runtime, spec: &LoadSpec, shared: &Arc<Shared>
         }
     };
     let engine = model.primitives.engine();
-    let config = Config::new(engine);
+    let mut config = Config::new(engine);
+    config.class_lanes = spec.class_lanes.unwrap_or(config.class_lanes);
     let loaded = Loaded {
         record: model.record,
         engine,
         description: model.description,
         vocab: model.vocabulary.size(),
         chat: model.chat_template.is_some(),
+        unconfined: sandbox::missing(),
     };
     let prepare = Prepare::new(model.vocabulary.clone(), model.chat_template, config);
     let _ = shared.ready.send(prepare);

@@ -42,12 +42,16 @@ impl Told {
 impl Link {
     /// A worker in a thread, greeted and told to load.
     pub(crate) fn load(script: Script) -> Self {
+        Self::load_as(script, LoadSpec::default())
+    }
+
+    pub(crate) fn load_as(script: Script, spec: LoadSpec) -> Self {
         let (input, to) = pipe().unwrap();
         let (from, output) = pipe().unwrap();
         let worker = thread::spawn(move || serve(&mut MockRuntime::new(script), input, output, None));
         let mut link = Self { to: Some(to), from, decoder: Decoder::new(), worker };
         link.say(&ToWorker::Hello { protocol: PROTOCOL });
-        let spec = LoadSpec { model: "mock".into(), max_batch: 8, max_context: None };
+        let spec = LoadSpec { model: "mock".into(), max_batch: 8, ..spec };
         link.say(&ToWorker::Load(spec));
         assert!(matches!(link.hear(), Some(ToDaemon::Hello { protocol: PROTOCOL, .. })));
         link

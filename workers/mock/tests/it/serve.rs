@@ -2,8 +2,9 @@
 
 use crate::link::{Link, job};
 use std::time::{Duration, Instant};
+use superfluid_core::capability::Flags;
 use superfluid_core::sched::{Class, Finish, JobId};
-use superfluid_core::wire::{Input, ToDaemon, ToWorker};
+use superfluid_core::wire::{Input, LoadSpec, ToDaemon, ToWorker};
 use superfluid_worker_kit::Ended;
 use superfluid_worker_mock::{At, Deed, Fault, Script};
 
@@ -184,4 +185,38 @@ fn a_text_no_window_holds_is_refused_before_it_is_cut_into_tokens() {
     let refusal = told.end.unwrap().unwrap_err();
     assert_eq!(refusal.code, "context_length_exceeded");
     assert!(refusal.message.contains("8388608 bytes"), "{refusal}");
+}
+
+#[test]
+fn lanes_of_a_class_bound_how_many_of_its_jobs_run_at_once() {
+    let spec = LoadSpec { class_lanes: Some([u32::MAX, 1, u32::MAX]), ..LoadSpec::default() };
+    let mut link = Link::load_as(Script::default(), spec);
+    link.loaded();
+    for id in 0..3 {
+        link.say(&ToWorker::Submit(job(id, &format!("one after the other {id}"), 20)));
+    }
+    let mut order = Vec::new();
+    let mut ended = 0;
+    while ended < 3 {
+        match link.hear().unwrap() {
+            ToDaemon::Updates { jobs } => order.extend(jobs.iter().map(|job| job.id.0)),
+            ToDaemon::Finished { .. } => ended += 1,
+            _ => {}
+        }
+    }
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn row_g2_a_loaded_model_that_cannot_honour_a_flag_is_not_served() {
+    let flags = Flags { speculate: Some("medusa".into()), ..Flags::default() };
+    let mut link = Link::load_as(Script::default(), LoadSpec { flags, ..LoadSpec::default() });
+    let refusal = loop {
+        match link.hear().unwrap() {
+            ToDaemon::LoadFailed(refusal) => break refusal,
+            ToDaemon::Progress { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((&*refusal.code, refusal.param.as_deref()), ("unsupported_runtime", Some("--speculate")));
 }

@@ -1,0 +1,89 @@
+//! Where the API key comes from, and whose pages may use the server.
+
+use crate::daemon::{Daemon, command, rest};
+use std::fs;
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const SCRIPT: &str = r#"{"mock":1}"#;
+
+fn key_file(mode: u32) -> (TempDir, PathBuf) {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("key");
+    fs::write(&path, "from-a-file\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    (temp, path)
+}
+
+/// The status of `/v1/models` with these header lines.
+fn status(port: u16, headers: &str) -> String {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(socket, "GET /v1/models HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n")
+        .unwrap();
+    let text = rest(&mut BufReader::new(socket));
+    text.split(' ').nth(1).unwrap().into()
+}
+
+#[test]
+fn a_key_in_a_file_is_asked_for_and_a_file_that_others_can_read_is_warned_about() {
+    for (mode, warned) in [(0o600, false), (0o644, true)] {
+        let (_temp, path) = key_file(mode);
+        let mut daemon = Daemon::start_with(SCRIPT, &["--api-key-file", path.to_str().unwrap()]);
+        assert_eq!(status(daemon.port, ""), "401");
+        assert_eq!(status(daemon.port, "Authorization: Bearer from-a-file\r\n"), "200");
+        daemon.signal("-TERM");
+        let mut log = String::new();
+        daemon.log.read_to_string(&mut log).unwrap();
+        assert_eq!(format!("{}{log}", daemon.said).contains("chmod 600"), warned, "mode {mode:o}");
+    }
+}
+
+#[test]
+fn a_key_in_the_environment_is_asked_for_and_a_flag_comes_before_it() {
+    let (_temp, path) = key_file(0o600);
+    let variable = [("SUPERFLUID_API_KEY", "from-the-environment")];
+    let daemon = Daemon::start_in(SCRIPT, &[], &variable);
+    assert_eq!(status(daemon.port, "Authorization: Bearer from-the-environment\r\n"), "200");
+    assert_eq!(status(daemon.port, "Authorization: Bearer other\r\n"), "401");
+    let daemon = Daemon::start_in(SCRIPT, &["--api-key-file", path.to_str().unwrap()], &variable);
+    assert_eq!(status(daemon.port, "Authorization: Bearer from-the-environment\r\n"), "401");
+    assert_eq!(status(daemon.port, "Authorization: Bearer from-a-file\r\n"), "200");
+}
+
+#[test]
+fn a_key_that_is_none_is_told_without_the_key() {
+    let (temp, path) = key_file(0o600);
+    fs::write(&path, "two words\n").unwrap();
+    let gone = temp.path().join("gone");
+    for args in [["--api-key", "two words"], ["--api-key-file", path.to_str().unwrap()]] {
+        let output = command(temp.path(), SCRIPT, &args).output().unwrap();
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{log}");
+        assert!(log.starts_with("error: the API key ") && !log.contains("two words"), "{log}");
+    }
+    let output = command(temp.path(), SCRIPT, &["--api-key-file", gone.to_str().unwrap()]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("gone can't be read"), "{output:?}");
+}
+
+#[test]
+fn case_x04_pages_of_a_named_origin_may_use_the_server_and_no_others() {
+    let daemon = Daemon::start_with(SCRIPT, &["--cors-origin", "https://chat.example"]);
+    assert_eq!(status(daemon.port, "Origin: https://chat.example\r\n"), "200");
+    assert_eq!(status(daemon.port, "Origin: http://localhost:3000\r\n"), "403");
+    let temp = tempfile::tempdir().unwrap();
+    for bad in ["*", "chat.example"] {
+        let output = command(temp.path(), SCRIPT, &["--cors-origin", bad]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+    }
+}
+
+#[test]
+fn an_empty_host_is_told() {
+    let temp = tempfile::tempdir().unwrap();
+    let output = command(temp.path(), SCRIPT, &["--host", ""]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: --host is empty\n  hint: "));
+}
