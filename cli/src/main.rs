@@ -1,6 +1,8 @@
 //! The `superfluid` command.
 
+mod interrupt;
 mod print;
+mod pull;
 mod runtime;
 mod serve;
 
@@ -19,6 +21,8 @@ struct Cli {
 enum Command {
     /// Serve a model
     Serve(serve::ServeArgs),
+    /// Fetch a model from the hub and print where it is
+    Pull(pull::PullArgs),
     /// Show the state of every runtime, or which runtime serves a model
     Runtimes(runtime::RuntimesArgs),
     /// Install, select and remove runtimes
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
     };
     match Cli::parse_from(args).command {
         Command::Serve(args) => serve::run(args),
+        Command::Pull(args) => pull::run(&args),
         Command::Runtimes(args) => runtime::show(&args),
         Command::Runtime(command) => runtime::run(command),
     }

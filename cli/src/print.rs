@@ -1,5 +1,6 @@
 //! Words for people: data on stdout, everything else on stderr.
 
+use crate::interrupt::INTERRUPTED;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use superfluid_core::Refusal;
@@ -8,7 +9,7 @@ use superfluid_core::Refusal;
 const USAGE: u8 = 2;
 
 /// Refusals of what was typed, not of what was found.
-const TYPED: [&str; 11] = [
+const TYPED: [&str; 14] = [
     "bad_api_key",
     "bad_config",
     "bad_cors_origin",
@@ -18,6 +19,9 @@ const TYPED: [&str; 11] = [
     "bad_sha256",
     "bad_install_name",
     "bad_selector",
+    "bad_model_id",
+    "bad_revision",
+    "bad_endpoint",
     "no_such_runtime",
     "sha256_without_from",
 ];
@@ -25,6 +29,9 @@ const TYPED: [&str; 11] = [
 /// Prints a refusal and its hints; the exit code it makes.
 pub(crate) fn refusal(refusal: &Refusal) -> ExitCode {
     told("error", refusal);
+    if refusal.code == "cancelled" {
+        return ExitCode::from(INTERRUPTED);
+    }
     if TYPED.contains(&refusal.code.as_str()) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 

@@ -24,6 +24,7 @@
 //! | [`host`] | what machine is this? (facts parsed from probe texts) |
 //! | [`runtime`] | which runtime serves this model, and where is its worker? |
 //! | [`install`] | what to fetch, how to place it so that it is whole or absent |
+//! | [`pull`] | which files of a hub's repository are wanted, and are they whole? |
 //! | [`capability`] | what can the loaded model do, and which flags and requests does that refuse? |
 //! | [`cache`] | which states are held for which tokens? |
 //! | [`sched`] | which tokens run in the next device step? |
@@ -45,6 +46,7 @@ pub mod capability;
 pub mod host;
 pub mod install;
 pub mod machine;
+pub mod pull;
 pub mod refusal;
 pub mod runtime;
 pub mod sched;

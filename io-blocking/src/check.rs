@@ -1,5 +1,6 @@
 //! Asks a worker that is in its place what it can do, without loading a model's weights.
 
+use crate::Cancel;
 use crate::install::run_check;
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,5 +26,8 @@ pub fn check(
 ) -> Result<CheckReport, Refusal> {
     let mut command = Command::new(path);
     command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
-    read_report(&run_check(path, &mut command, LIMIT), &format!("the {} worker", runtime.as_str()))
+    read_report(
+        &run_check(path, &mut command, LIMIT, &Cancel::default()),
+        &format!("the {} worker", runtime.as_str()),
+    )
 }

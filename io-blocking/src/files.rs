@@ -163,6 +163,13 @@ pub(crate) fn fault(what: &str, error: &io::Error) -> Fault {
     Fault::new(kind, format!("{what}: {words}"))
 }
 
+/// Whether an error of a lock is that the file system has none.
+pub(crate) fn lacks_locks(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL))
+}
+
 /// The mount a path lies on, where the system tells.
 pub(crate) fn mount_of(path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;

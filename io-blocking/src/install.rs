@@ -3,9 +3,8 @@
 use crate::archive::{self, Trouble};
 use crate::files::{self, Dir, fault};
 use crate::process::{self, Ended};
-use crate::{fetch, inventory};
+use crate::{Cancel, fetch, inventory, lease};
 use rustix::fs::OFlags;
-use rustix::io::Errno;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -27,6 +26,11 @@ use superfluid_core::{Instant, Refusal};
 pub trait Reporter {
     /// Something worth telling.
     fn event(&mut self, event: &Event);
+
+    /// What gives the request up; nothing does unless this is told.
+    fn cancel(&self) -> Cancel {
+        Cancel::default()
+    }
 }
 
 /// Drives a request to its end in `dir`, the runtime's own directory.
@@ -37,7 +41,8 @@ pub fn run(
     reporter: &mut dyn Reporter,
 ) -> Result<Finished, Refusal> {
     let started = std::time::Instant::now();
-    let mut installer = Installer { runtime, dir: dir.to_path_buf(), lock: None };
+    let cancel = reporter.cancel();
+    let mut installer = Installer::new(runtime, dir, cancel.clone());
     loop {
         while let Some(event) = machine.poll_event() {
             reporter.event(&event);
@@ -49,6 +54,9 @@ pub fn run(
                 reporter.event(&event);
             }
         });
+        if cancel.asked() {
+            machine.cancel();
+        }
         machine.handle_done(effect.id, outcome, now(started)).map_err(|misuse| {
             Refusal::new("internal", format!("the installer was driven wrongly: {misuse}"))
         })?;
@@ -82,15 +90,23 @@ fn progress(machine: &mut Machine, id: EffectId, bytes: u64, now: Instant) {
     let _ = machine.handle_progress(id, bytes, now);
 }
 
-/// Carries out one effect after the other.
-struct Installer {
+/// Carries out one effect after the other, in one runtime's directory.
+#[derive(Debug)]
+pub struct Installer {
     runtime: RuntimeId,
     dir: PathBuf,
+    cancel: Cancel,
     lock: Option<File>,
 }
 
 impl Installer {
-    fn perform(&mut self, action: &Action, progress: &mut dyn FnMut(u64)) -> Outcome {
+    /// For `dir`, the runtime's own directory. What takes long ends early once `cancel` says so.
+    pub fn new(runtime: RuntimeId, dir: &Path, cancel: Cancel) -> Self {
+        Self { runtime, dir: dir.to_path_buf(), cancel, lock: None }
+    }
+
+    /// Carries one out and says what came of it; blocks for as long as that takes.
+    pub fn perform(&mut self, action: &Action, progress: &mut dyn FnMut(u64)) -> Outcome {
         self.attempt(action, progress).unwrap_or_else(Outcome::Failed)
     }
 
@@ -115,7 +131,7 @@ impl Installer {
                 done(made, "make the folder", path)
             }
             Action::Remove { path } => done(files::remove(&self.at(path)), "remove", path),
-            Action::Fetch { .. } => fetch::perform(action, &self.dir, progress),
+            Action::Fetch { .. } => fetch::perform(action, &self.dir, &self.cancel, progress),
             Action::Survey { archive, name, limits } => {
                 let members = archive::survey(self.open(archive)?, *limits);
                 members
@@ -147,7 +163,7 @@ impl Installer {
             }
             Action::CopyProgram { from, to } => self.copy_program(Path::new(from), to),
             Action::Check { worker, limit_ms } => {
-                Ok(Outcome::Ran(check(&self.at(worker), Duration::from_millis(*limit_ms))))
+                Ok(Outcome::Ran(check(&self.at(worker), Duration::from_millis(*limit_ms), &self.cancel)))
             }
             Action::Inventory { path } => inventory::take(&self.at(path))
                 .map(|files| Outcome::Inventory { files })
@@ -201,8 +217,7 @@ impl Installer {
         let path = self.at(layout::LOCK);
         let lock_fault = |error: &io::Error| {
             let mut fault = fault(&format!("cannot lock {}", path.display()), error);
-            let code = error.raw_os_error().map(Errno::from_raw_os_error);
-            if matches!(code, Some(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL)) {
+            if files::lacks_locks(error) {
                 fault.kind = FaultKind::Unsupported;
             }
             fault
@@ -224,17 +239,15 @@ impl Installer {
             rustix::fs::Mode::from_raw_mode(0o644),
         );
         let file = File::from(opened.map_err(|error| lock_fault(&error.into()))?);
-        let taken = match wait {
-            true => file.lock(),
-            false => match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return Ok(Outcome::Busy),
-                Err(TryLockError::Error(error)) => Err(error),
-                Ok(()) => Ok(()),
-            },
+        let attempt = || match file.try_lock() {
+            Ok(()) => Some(Ok(Outcome::Locked)),
+            Err(TryLockError::WouldBlock) if wait => None,
+            Err(TryLockError::WouldBlock) => Some(Ok(Outcome::Busy)),
+            Err(TryLockError::Error(error)) => Some(Err(lock_fault(&error))),
         };
-        taken.map_err(|error| lock_fault(&error))?;
-        self.lock = Some(file);
-        Ok(Outcome::Locked)
+        let taken = self.cancel.until(attempt).unwrap_or_else(|| Err(Cancel::fault()))?;
+        self.lock = (taken == Outcome::Locked).then_some(file);
+        Ok(taken)
     }
 
     fn copy_program(&self, from: &Path, to: &str) -> Result<Outcome, Fault> {
@@ -280,6 +293,10 @@ fn list(runtime: RuntimeId, dir: &Path) -> io::Result<Listing> {
                 listing.current = std::fs::read_link(&path)?.to_str().map(String::from);
             }
             (EntryKind::Other, layout::PINNED) => listing.pinned = read_text(&path, 4 << 10),
+            (EntryKind::Other, file) if file.starts_with(layout::LEASE) => match lease::look(&path) {
+                Some(lease) => listing.leases.push(lease),
+                None => listing.stale.push(name.clone()),
+            },
             _ => {}
         }
         let install = kind == EntryKind::Dir && !name.starts_with('.');
@@ -291,11 +308,13 @@ fn list(runtime: RuntimeId, dir: &Path) -> io::Result<Listing> {
         });
     }
     listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+    listing.leases.sort_by(|a, b| (a.pid, &a.what).cmp(&(b.pid, &b.what)));
+    listing.stale.sort();
     Ok(listing)
 }
 
 /// A small text file, or nothing.
-fn read_text(path: &Path, most: u64) -> Option<String> {
+pub(crate) fn read_text(path: &Path, most: u64) -> Option<String> {
     let mut text = String::new();
     // Opening a FIFO would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -306,7 +325,7 @@ fn read_text(path: &Path, most: u64) -> Option<String> {
 }
 
 /// Runs a staged worker's `check`.
-fn check(worker: &Path, limit: Duration) -> Run {
+fn check(worker: &Path, limit: Duration, cancel: &Cancel) -> Run {
     let mut command = Command::new(worker);
     command.arg("check");
     for (name, _) in std::env::vars_os() {
@@ -314,12 +333,12 @@ fn check(worker: &Path, limit: Duration) -> Run {
             command.env_remove(&name);
         }
     }
-    run_check(worker, &mut command, limit)
+    run_check(worker, &mut command, limit, cancel)
 }
 
 /// Runs `command`, which is a worker's `check`.
-pub(crate) fn run_check(worker: &Path, command: &mut Command, limit: Duration) -> Run {
-    match process::run(command, limit, 1 << 20) {
+pub(crate) fn run_check(worker: &Path, command: &mut Command, limit: Duration, cancel: &Cancel) -> Run {
+    match process::run_until(command, limit, 1 << 20, cancel) {
         Ok(Ended { status: None, stderr, .. }) => Run::TimedOut { stderr },
         Ok(Ended { status: Some(status), stdout, stderr }) => {
             Run::Exited { code: status.code(), signal: status.signal(), stdout, stderr }

@@ -4,18 +4,23 @@
 //! core's questions to this machine. What an answer means is core's.
 
 mod archive;
+mod cancel;
 mod check;
+mod copy;
 mod fetch;
 mod files;
 pub mod home;
 pub mod install;
 mod inventory;
+pub mod lease;
 pub mod lookup;
 mod net;
 pub mod probe;
 mod process;
+pub mod pull;
 pub mod request;
 pub mod verify;
 
+pub use cancel::Cancel;
 pub use check::check;
 pub use home::Home;

@@ -13,7 +13,7 @@ use superfluid_core::runtime::format::{
     Entry, Format, HEAD_BYTES, Inspected, Verdict, complete, inspect_directory, inspect_file, mlx,
 };
 use superfluid_core::runtime::gguf::{FIRST_PREFIX, Header, Parsed};
-use superfluid_core::runtime::resolve::{LLAMA_LIB, paths};
+use superfluid_core::runtime::resolve::{BASERT_LIB, LLAMA_LIB, NamedLibrary, paths};
 use superfluid_core::runtime::{ResolveFacts, RuntimeId, Stat};
 
 /// The longest `model.safetensors.index.json` that is read.
@@ -22,6 +22,16 @@ const INDEX_MAX: u64 = 64 << 20;
 /// Everything worker resolution asks of this process and its disk. `linked` are the runtimes built
 /// into this build.
 pub fn resolve_facts(runtime: RuntimeId, linked: &[RuntimeId], home: &Home) -> Result<ResolveFacts, Refusal> {
+    resolve_facts_with(runtime, linked, home, None)
+}
+
+/// The same where `--basert-lib` names a library.
+pub fn resolve_facts_with(
+    runtime: RuntimeId,
+    linked: &[RuntimeId],
+    home: &Home,
+    basert_lib: Option<&str>,
+) -> Result<ResolveFacts, Refusal> {
     let listing = look(runtime, &home.runtime(runtime))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let exe = std::env::current_exe()
@@ -30,6 +40,12 @@ pub fn resolve_facts(runtime: RuntimeId, linked: &[RuntimeId], home: &Home) -> R
         variable: std::env::var_os(runtime.worker_variable())
             .map(|value| value.to_string_lossy().into_owned()),
         own_library: std::env::var_os(LLAMA_LIB).is_some_and(|value| !value.is_empty()),
+        basert_lib: match basert_lib {
+            Some(path) => Some(NamedLibrary { path: path.into(), by: "--basert-lib".into() }),
+            None => std::env::var_os(BASERT_LIB).filter(|value| !value.is_empty()).map(|value| {
+                NamedLibrary { path: value.to_string_lossy().into_owned(), by: BASERT_LIB.into() }
+            }),
+        },
         current_dir: std::env::current_dir().map_or_else(|_| "/".into(), |dir| text(&dir)),
         exe_real: exe.canonicalize().ok().map(|exe| text(&exe)),
         exe: text(&exe),

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::time::Duration;
-use superfluid_core::install::machine::{Fault, FaultKind, Resume, judge_response};
+use superfluid_core::install::machine::{Attempts, Fault, FaultKind, Resume, judge_response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// How long to wait for what.
@@ -17,6 +17,10 @@ pub(crate) struct Response<R> {
     pub(crate) status: u16,
     pub(crate) range: Option<String>,
     pub(crate) tag: Option<String>,
+    pub(crate) location: Option<String>,
+    pub(crate) retry_after: Option<String>,
+    /// A hub's `X-Error-Code`.
+    pub(crate) code: Option<String>,
     pub(crate) body: R,
 }
 
@@ -25,10 +29,30 @@ pub(crate) fn open(
     url: &str,
     patience: Patience,
     resume: Option<&Resume>,
-) -> Result<Response<impl Read + use<>>, Fault> {
+) -> Result<Response<impl Read + Send + use<>>, Fault> {
+    request(url, patience, resume, None, 5)
+}
+
+/// The same without following redirects, and with an `Authorization` where one is given.
+pub(crate) fn open_here(
+    url: &str,
+    patience: Patience,
+    resume: Option<&Resume>,
+    authorization: Option<&str>,
+) -> Result<Response<impl Read + Send + use<>>, Fault> {
+    request(url, patience, resume, authorization, 0)
+}
+
+fn request(
+    url: &str,
+    patience: Patience,
+    resume: Option<&Resume>,
+    authorization: Option<&str>,
+    redirects: u32,
+) -> Result<Response<impl Read + Send + use<>>, Fault> {
     let config = ureq::Agent::config_builder()
         .https_only(true)
-        .max_redirects(5)
+        .max_redirects(redirects)
         .http_status_as_error(false)
         .timeout_connect(Some(patience.connect))
         .timeout_resolve(Some(patience.connect))
@@ -45,21 +69,42 @@ pub(crate) fn open(
             request = request.header("If-Range", tag);
         }
     }
+    if let Some(authorization) = authorization {
+        request = request.header("Authorization", authorization);
+    }
     let response = request.call().map_err(|error| fault(&error))?;
     let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_string());
     Ok(Response {
         status: response.status().as_u16(),
         range: header("Content-Range"),
         tag: header("ETag"),
+        location: header("Location"),
+        retry_after: header("Retry-After"),
+        code: header("X-Error-Code"),
         body: response.into_body().into_reader(),
     })
 }
 
-/// Fetches a small text of at most `most` bytes.
+/// Fetches a small text of at most `most` bytes; again where that may help, when the server says.
 pub(crate) fn text(url: &str, most: u64) -> Result<String, Fault> {
+    let mut attempts = Attempts::default();
+    loop {
+        let fault = match text_once(url, most) {
+            Ok(text) => return Ok(text),
+            Err(fault) => fault,
+        };
+        match attempts.next(&fault) {
+            Some((after_ms, _)) => std::thread::sleep(Duration::from_millis(after_ms)),
+            None => return Err(fault),
+        }
+    }
+}
+
+fn text_once(url: &str, most: u64) -> Result<String, Fault> {
     let patience = Patience { connect: Duration::from_secs(20), stall: Duration::from_secs(30) };
     let response = open(url, patience, None)?;
-    judge_response(response.status, None, None, None)?;
+    judge_response(response.status, None, None, None)
+        .map_err(|fault| fault.after(response.retry_after.as_deref()))?;
     let mut text = String::new();
     match response.body.take(most.saturating_add(1)).read_to_string(&mut text) {
         Err(error) => Err(read_fault(&error)),

@@ -1,13 +1,17 @@
 //! Runs a program to its end, within a time and with bounded output.
 
+use crate::Cancel;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long pipes are read on after the program ended: something it started may hold them open.
 const AFTER_EXIT: Duration = Duration::from_millis(500);
+
+/// How soon it is noticed that a run is given up.
+const NOTICE: Duration = Duration::from_millis(50);
 
 /// What came of a run.
 pub(crate) struct Ended {
@@ -22,6 +26,16 @@ pub(crate) struct Ended {
 /// Runs `command` in a process group of its own with a closed stdin, keeping at most `most` bytes of
 /// each output. Past `limit` the group is killed.
 pub(crate) fn run(command: &mut Command, limit: Duration, most: usize) -> io::Result<Ended> {
+    run_until(command, limit, most, &Cancel::default())
+}
+
+/// The same; the group is also killed once it is given up.
+pub(crate) fn run_until(
+    command: &mut Command,
+    limit: Duration,
+    most: usize,
+    cancel: &Cancel,
+) -> io::Result<Ended> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -32,7 +46,15 @@ pub(crate) fn run(command: &mut Command, limit: Duration, most: usize) -> io::Re
         // The receiver lives until it has been told.
         let _ = tell.send(child.wait());
     });
-    let status = match ended.recv_timeout(limit) {
+    let begun = Instant::now();
+    let waited = loop {
+        let left = limit.saturating_sub(begun.elapsed());
+        match ended.recv_timeout(left.min(NOTICE)) {
+            Err(RecvTimeoutError::Timeout) if left > NOTICE && !cancel.asked() => {}
+            other => break other,
+        }
+    };
+    let status = match waited {
         Ok(status) => Some(status?),
         Err(RecvTimeoutError::Disconnected) => None,
         Err(RecvTimeoutError::Timeout) => {

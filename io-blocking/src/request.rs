@@ -83,8 +83,7 @@ pub fn select(
     drive(machine, runtime, home, reporter)
 }
 
-/// Removes one install, or all of them. One that a running daemon uses goes too: the daemon keeps
-/// what it has open, and cannot start that worker again.
+/// Removes one install, or all of them; none that a running daemon uses.
 pub fn remove(
     runtime: RuntimeId,
     name: Option<InstallName>,

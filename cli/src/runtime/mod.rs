@@ -16,6 +16,7 @@ use superfluid_core::Refusal;
 use superfluid_core::install::machine::{Finished, Purpose};
 use superfluid_core::install::{InstallName, Request};
 use superfluid_core::runtime::RuntimeId;
+use superfluid_core::runtime::resolve::BASERT_LIB;
 use superfluid_io_blocking::{Home, request};
 
 /// The runtimes built into this build's `superfluid-workerd`.
@@ -92,6 +93,9 @@ pub(crate) struct UseArgs {
     /// Unpin: the best-ranked install is the default again
     #[arg(long)]
     auto: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// What `superfluid runtime remove` takes.
@@ -103,6 +107,9 @@ pub(crate) struct RemoveArgs {
     /// The install to remove; without it, all of them
     #[arg(value_parser = install_name)]
     install: Option<InstallName>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Shows every runtime's state, or the decision for a model.
@@ -135,10 +142,15 @@ fn install(args: InstallArgs) -> Result<String, Refusal> {
     for warning in &planning.warnings {
         print::note(&format!("warning: {warning}"));
     }
+    let named = std::env::var_os(BASERT_LIB).is_some_and(|value| !value.is_empty());
+    if runtime == RuntimeId::Basert && named {
+        print::note(&format!("warning: {BASERT_LIB} is set, and goes before any install"));
+    }
     if dry_run {
         return Ok(if json { to_json(&planning) } else { dry_run::text(runtime, &planning) });
     }
-    let finished = request::install(runtime, planning, Purpose::Install, &home, &mut Progress::new())?;
+    let finished =
+        request::install(runtime, planning, Purpose::Install, &home, &mut Progress::interruptible())?;
     if json {
         return Ok(to_json(&finished));
     }
@@ -158,8 +170,11 @@ fn default_words(finished: &Finished) -> String {
 }
 
 fn select(args: UseArgs) -> Result<String, Refusal> {
-    let UseArgs { runtime, install, auto: _ } = args;
-    let finished = request::select(runtime, install, &Home::from_env()?, &mut Progress::new())?;
+    let UseArgs { runtime, install, auto: _, json } = args;
+    let finished = request::select(runtime, install, &Home::from_env()?, &mut Progress::interruptible())?;
+    if json {
+        return Ok(to_json(&finished));
+    }
     Ok(match (&finished.current, finished.pinned) {
         (Some(current), true) => format!("{runtime} uses {current} (pinned)\n"),
         (Some(current), false) => format!("{runtime} uses {current}, the best-ranked install\n"),
@@ -168,8 +183,11 @@ fn select(args: UseArgs) -> Result<String, Refusal> {
 }
 
 fn remove(args: RemoveArgs) -> Result<String, Refusal> {
-    let RemoveArgs { runtime, install } = args;
-    let finished = request::remove(runtime, install, &Home::from_env()?, &mut Progress::new())?;
+    let RemoveArgs { runtime, install, json } = args;
+    let finished = request::remove(runtime, install, &Home::from_env()?, &mut Progress::interruptible())?;
+    if json {
+        return Ok(to_json(&finished));
+    }
     let mut text: String =
         finished.removed.iter().map(|name| format!("removed: {runtime} {name}\n")).collect();
     if finished.removed.is_empty() {
@@ -181,7 +199,7 @@ fn remove(args: RemoveArgs) -> Result<String, Refusal> {
     Ok(text)
 }
 
-fn to_json(value: &impl serde::Serialize) -> String {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| error.to_string());
     text + "\n"
 }

@@ -1,10 +1,11 @@
 //! An install's progress: a bar on a terminal, plain lines elsewhere. All on stderr.
 
-use crate::print;
+use crate::{interrupt, print};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 use superfluid_core::install::machine::Event;
+use superfluid_io_blocking::Cancel;
 use superfluid_io_blocking::install::Reporter;
 
 /// Where there is no bar, a long fetch says so this often.
@@ -18,15 +19,23 @@ pub(crate) struct Progress {
     size: Option<u64>,
     /// Bytes of the present fetch at which the next line is due.
     due: u64,
+    /// What gives it up.
+    cancel: Cancel,
 }
 
 impl Progress {
     /// For this process's stderr.
     pub(crate) fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), bar: None, size: None, due: STEP }
+        let cancel = Cancel::default();
+        Self { terminal: std::io::stderr().is_terminal(), bar: None, size: None, due: STEP, cancel }
     }
 
-    fn begin(&mut self, name: &str, size: Option<u64>) {
+    /// The same; a signal gives up what is being told of.
+    pub(crate) fn interruptible() -> Self {
+        Self { cancel: interrupt::cancel(), ..Self::new() }
+    }
+
+    pub(crate) fn begin(&mut self, name: &str, size: Option<u64>) {
         self.end();
         (self.due, self.size) = (STEP, size);
         if !self.terminal {
@@ -49,7 +58,7 @@ impl Progress {
         self.bar = Some(bar);
     }
 
-    fn step(&mut self, done: u64, total: Option<u64>) {
+    pub(crate) fn step(&mut self, done: u64, total: Option<u64>) {
         if let Some(bar) = &self.bar {
             bar.set_position(done);
         } else if done >= self.due && !self.terminal {
@@ -59,7 +68,12 @@ impl Progress {
         }
     }
 
-    fn end(&mut self) {
+    /// The same file again.
+    pub(crate) fn begin_again(&mut self, name: &str) {
+        self.begin(name, self.size);
+    }
+
+    pub(crate) fn end(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -67,6 +81,10 @@ impl Progress {
 }
 
 impl Reporter for Progress {
+    fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
     fn event(&mut self, event: &Event) {
         if let Event::Progress { done, total } = event {
             return self.step(*done, *total);
@@ -91,7 +109,7 @@ impl Reporter for Progress {
                 };
                 let seconds = Duration::from_millis(*after_ms);
                 print::note(&format!("{name}: {why}; trying again in {seconds:?}{rest}"));
-                self.begin(name, self.size);
+                self.begin_again(name);
             }
             Event::Verified { name, sha256 } => print::note(&format!("verified {name}: sha256 {sha256}")),
             Event::Unpacking { name, files, bytes } => {

@@ -80,7 +80,7 @@ fn carry_out(
     if show.dry_run {
         return Ok(if show.json { to_json(&planning) } else { dry_run::text(runtime, &planning) });
     }
-    let finished = request::install(runtime, planning, purpose, home, &mut Progress::new())?;
+    let finished = request::install(runtime, planning, purpose, home, &mut Progress::interruptible())?;
     Ok(match &finished.installed {
         _ if show.json => to_json(&finished),
         Some(name) => words(&finished, name),

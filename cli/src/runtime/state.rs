@@ -5,9 +5,9 @@ use crate::print::plain;
 use serde::Serialize;
 use std::fmt::Write;
 use superfluid_core::Refusal;
-use superfluid_core::install::rank;
+use superfluid_core::install::{Lease, rank};
 use superfluid_core::runtime::{Place, Resolution, Resolved, RuntimeId, resolve};
-use superfluid_io_blocking::{Home, lookup};
+use superfluid_io_blocking::{Home, install, lookup};
 
 /// One runtime's state.
 #[derive(Serialize)]
@@ -30,6 +30,8 @@ struct Install {
     default: bool,
     /// Whether its manifest reads and its worker is there.
     whole: bool,
+    /// Who uses it now.
+    in_use_by: Vec<Lease>,
 }
 
 #[derive(Serialize)]
@@ -110,6 +112,9 @@ pub(super) fn show(json: bool, home: &Home) -> Result<String, Refusal> {
             words.extend((!install.whole).then_some("not whole: install it again, or remove it"));
             let words = words.join(", ");
             line(format!("  {mark} {:<24} {words}", install.name).trim_end().into());
+            for lease in &install.in_use_by {
+                line(format!("      in use by {}", lease.holder()));
+            }
         }
     }
     Ok(text)
@@ -120,7 +125,9 @@ fn state(id: RuntimeId, home: &Home) -> Result<State, Refusal> {
     let default = resolve::default(&facts).map(|install| install.name.clone());
     let mut installs = facts.installs.clone();
     installs.sort_by(|a, b| rank::compare(&a.name, &b.name));
+    let leases = install::look(id, &home.runtime(id))?.leases;
     let installs = installs.into_iter().map(|install| Install {
+        in_use_by: leases.iter().filter(|lease| lease.keeps(&install.name)).cloned().collect(),
         default: Some(&install.name) == default.as_ref(),
         whole: install.manifest.is_some(),
         version: install.manifest.as_ref().map(|manifest| manifest.version.clone()),

@@ -59,7 +59,7 @@ pub(super) async fn run(
     }
     let code = match Signals::new() {
         Ok(mut signals) => {
-            let Prepared { program, spec, .. } = prepared;
+            let Prepared { program, spec, lease: _lease, .. } = prepared;
             let mut notices = unstarted.start(supervision, &id, program, spec);
             let mut attended = Attended { id: &id, url: &url, key, worker, screen: &mut screen };
             attend(&mut attended, &mut notices, &mut signals).await

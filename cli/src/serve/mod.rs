@@ -24,7 +24,7 @@ use superfluid_io_tokio::http::Server;
 /// What `superfluid serve` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The model file or directory
+    /// The model: a file, a directory, or its id in the hub (ORG/MODEL[:QUANTIZATION])
     model: PathBuf,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
@@ -54,9 +54,12 @@ pub(crate) struct ServeArgs {
     /// Choose a runtime: ID, ID@INSTALL or MODEL=ID; repeatable, the later one wins
     #[arg(long = "runtime", value_name = "SELECTOR")]
     selectors: Vec<String>,
-    /// Never install a runtime, even when it is missing
+    /// Never install a runtime or pull a model, even when it is missing
     #[arg(long)]
     offline: bool,
+    /// A baseRT library, or the folder it lies in, instead of an install of basert; also BASERT_LIB
+    #[arg(long, value_name = "PATH")]
+    basert_lib: Option<String>,
     /// Key that clients must send as "Authorization: Bearer KEY"; other users of this machine see
     /// it in the process list, so better give it by --api-key-file or SUPERFLUID_API_KEY
     #[arg(long, value_name = "KEY", conflicts_with = "api_key_file")]

@@ -4,17 +4,20 @@
 use super::ServeArgs;
 use super::sandbox::Allowed;
 use crate::print::{self, plain};
+use crate::pull;
 use crate::runtime::{LINKED, Progress};
 use std::ffi::OsString;
+use std::path::Path;
 use superfluid_core::Refusal;
 use superfluid_core::capability::{CheckReport, Record, validate_flags};
 use superfluid_core::install::Request;
 use superfluid_core::install::machine::Purpose;
 use superfluid_core::runtime::env::is_credential;
 use superfluid_core::runtime::{
-    Model, Pick, Place, Resolution, Resolved, RuntimeId, Sandbox, Selectors, format::hub_id, pick, resolve,
+    Model, Pick, Place, Resolution, Resolved, RuntimeId, Sandbox, Selectors, pick, resolve,
 };
 use superfluid_core::wire::LoadSpec;
+use superfluid_io_blocking::lease::{self, Held};
 use superfluid_io_blocking::{Home, check, lookup, request};
 use superfluid_io_tokio::worker::Program;
 
@@ -27,6 +30,7 @@ pub(super) struct Choice {
     pick: Pick,
     offline: bool,
     pub(super) allowed: Allowed,
+    basert_lib: Option<String>,
     spec: LoadSpec,
 }
 
@@ -36,6 +40,8 @@ pub(super) struct Prepared {
     pub(super) spec: LoadSpec,
     /// What was chosen and why.
     pub(super) words: Vec<String>,
+    /// Keeps the install in its place for as long as the daemon may start its worker.
+    pub(super) lease: Option<Held>,
 }
 
 /// What a worker says before it loads anything.
@@ -48,19 +54,21 @@ pub(super) struct Checked {
 /// Refuses what cannot be served before anything is fetched, bound or started.
 pub(super) fn choose(args: &ServeArgs) -> Result<Choice, Refusal> {
     let home = Home::from_env()?;
-    let model = args.model.to_str().map(String::from).ok_or_else(|| {
+    let mut model = args.model.to_str().map(String::from).ok_or_else(|| {
         let message = format!("the path {:?} is not UTF-8", args.model);
         Refusal::new("bad_model_path", message).hint("rename the model, or link to it under another name")
     })?;
-    if args.model.symlink_metadata().is_err() && hub_id(&model) {
-        return Err(Refusal::new("model_not_found", format!("there is no model at {model}"))
-            .hint("serve takes the path of a model file or directory; download the model first"));
+    let asked = model.clone();
+    let mut file = args.model.file_name().and_then(|name| name.to_str()).unwrap_or(&model).to_string();
+    if pull::by_id(&model) {
+        let local = pull::locate(&model, &args.selectors, args.offline || args.check)?;
+        (model, file) = (local.path.to_string_lossy().into_owned(), local.name);
     }
-    let inspected = lookup::inspect(&args.model)?;
+    let inspected = lookup::inspect(Path::new(&model))?;
     let what = inspected.what().to_string();
-    let file = args.model.file_name().and_then(|name| name.to_str()).unwrap_or(&model).to_string();
     let id = args.model_id.clone().unwrap_or_else(|| model_id(&file));
-    let names = [model.as_str(), file.as_str(), id.as_str()];
+    let repo = asked.split_once(':').map_or(asked.as_str(), |(repo, _)| repo);
+    let names = [asked.as_str(), repo, file.as_str(), id.as_str()];
     let selectors = Selectors::parse(args.selectors.iter().map(String::as_str))?;
     selectors.check(&names)?;
     let pick = pick(&selectors.choose(&names), &Model::Path(inspected))?;
@@ -68,7 +76,8 @@ pub(super) fn choose(args: &ServeArgs) -> Result<Choice, Refusal> {
     validate_flags(&Record::foretold(pick.runtime), &flags)?;
     let (max_batch, max_context, class_lanes) = (args.max_batch, args.max_context, args.class_lanes);
     let spec = LoadSpec { model, max_batch, max_context, class_lanes, flags };
-    Ok(Choice { home, id, what, pick, offline: args.offline, allowed: Allowed::by(args)?, spec })
+    let (offline, basert_lib) = (args.offline, args.basert_lib.clone());
+    Ok(Choice { home, id, what, pick, offline, allowed: Allowed::by(args)?, basert_lib, spec })
 }
 
 /// A file's name without the suffix that says what it is.
@@ -141,7 +150,9 @@ impl Choice {
 
     fn resolve(&self) -> Result<Resolution, Refusal> {
         let runtime = self.runtime();
-        resolve(runtime, self.pick.install.as_ref(), &lookup::resolve_facts(runtime, &LINKED, &self.home)?)
+        let named = self.basert_lib.as_deref();
+        let facts = lookup::resolve_facts_with(runtime, &LINKED, &self.home, named)?;
+        resolve(runtime, self.pick.install.as_ref(), &facts)
     }
 
     fn prepared(&self, found: &Resolved) -> Result<Prepared, Refusal> {
@@ -150,7 +161,10 @@ impl Choice {
         }
         let mut program = program(found, "serve");
         program.env.extend(self.allowed.variable(found, &self.spec.model)?);
-        Ok(Prepared { program, spec: self.spec.clone(), words: self.words(found) })
+        let what = format!("superfluid serve {}", self.spec.model);
+        let hold = |install| lease::hold(self.runtime(), install, &what, &self.home);
+        let lease = found.install.as_ref().map(hold).transpose()?.flatten();
+        Ok(Prepared { program, spec: self.spec.clone(), words: self.words(found), lease })
     }
 
     /// What its worker says of the model before loading it.

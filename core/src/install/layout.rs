@@ -64,6 +64,9 @@ pub const ASIDE: &str = ".aside-";
 /// What the name begins with under which a removed install waits to be deleted.
 pub const TRASH: &str = ".trash-";
 
+/// What the name of a lease begins with: who uses an install.
+pub const LEASE: &str = ".lease-";
+
 /// What the name of a link or file begins with that is about to replace another.
 pub const NEW: &str = ".new-";
 

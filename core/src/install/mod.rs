@@ -8,6 +8,7 @@ pub mod archive;
 pub mod check;
 pub mod inventory;
 pub mod layout;
+pub mod lease;
 pub mod machine;
 mod manifest;
 mod name;
@@ -18,6 +19,7 @@ pub mod recipe;
 pub mod renew;
 
 pub use inventory::ManifestFile;
+pub use lease::Lease;
 pub use manifest::{Manifest, ManifestSource};
 pub use name::InstallName;
 pub use plan::{Candidate, Planning, Request};

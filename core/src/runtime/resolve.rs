@@ -14,6 +14,22 @@ use serde::{Deserialize, Serialize};
 /// The variable that names a libllama of one's own.
 pub const LLAMA_LIB: &str = "SUPERFLUID_LLAMA_LIB";
 
+/// The variable that names a baseRT library, or the folder of one, of one's own.
+pub const BASERT_LIB: &str = "BASERT_LIB";
+
+/// What a baseRT library is called in a folder that was named.
+pub const BASERT_NAMES: [&str; 4] =
+    ["libbaseRT.dylib", "libbaseRT.so", "libbaseRT.0.dylib", "libbaseRT.so.0"];
+
+/// A baseRT library that the user named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedLibrary {
+    /// The file, or a folder with one of [`BASERT_NAMES`] in it, as it was given.
+    pub path: String,
+    /// What named it: `--basert-lib` or `BASERT_LIB`.
+    pub by: String,
+}
+
 /// What lies at a path, links followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +53,8 @@ pub struct ResolveFacts {
     pub variable: Option<String>,
     /// Whether `SUPERFLUID_LLAMA_LIB` is set to something.
     pub own_library: bool,
+    /// The baseRT library that `--basert-lib` or `BASERT_LIB` names.
+    pub basert_lib: Option<NamedLibrary>,
     /// The current folder, absolute.
     pub current_dir: String,
     /// This program's own path as the system gives it; never argv\[0\].
@@ -82,7 +100,7 @@ pub struct Resolved {
     pub place: Place,
     /// The install it, or its libraries, come from.
     pub install: Option<InstallName>,
-    /// The folder of its libraries, passed as `--lib <dir>`.
+    /// The folder of its libraries, or the one library that was named, passed as `--lib <path>`.
     pub lib_dir: Option<String>,
     /// Variables it must be started without.
     pub unset: Vec<String>,
@@ -119,6 +137,11 @@ pub enum Resolution {
 pub fn paths(id: RuntimeId, facts: &ResolveFacts) -> Vec<String> {
     let mut paths = vec![workerd(facts), beside(id, facts), libexec(id, facts)];
     paths.extend(variable_path(facts));
+    if let Some(named) = facts.basert_lib.as_ref().filter(|_| id == RuntimeId::Basert) {
+        let path = absolute(&named.path, facts);
+        paths.extend(BASERT_NAMES.iter().map(|name| format!("{path}/{name}")));
+        paths.push(path);
+    }
     paths.extend(facts.installs.iter().map(|install| installed_worker(id, &install.name, facts)));
     paths.sort_unstable();
     paths.dedup();
@@ -137,7 +160,13 @@ pub fn resolve(
         if id == RuntimeId::Llamacpp && facts.own_library {
             found.unset.push(LLAMA_LIB.to_string());
         }
+        if id == RuntimeId::Basert && facts.basert_lib.is_some() {
+            found.unset.push(BASERT_LIB.to_string());
+        }
         return Ok(Resolution::Found(found));
+    }
+    if let Some(named) = facts.basert_lib.as_ref().filter(|_| id == RuntimeId::Basert) {
+        return with_named_library(id, named, facts).map(Resolution::Found);
     }
     if let Some(program) = variable(id, facts)? {
         return Ok(Resolution::Found(with_libraries(id, program, Place::Variable, facts)));
@@ -217,6 +246,63 @@ fn with_libraries(id: RuntimeId, program: String, place: Place, facts: &ResolveF
     found
 }
 
+/// A library that was named is used or refused, and nothing is installed beside it.
+fn with_named_library(
+    id: RuntimeId,
+    named: &NamedLibrary,
+    facts: &ResolveFacts,
+) -> Result<Resolved, Refusal> {
+    let by = &named.by;
+    let refuse = |what: String| {
+        Refusal::new("bad_basert_lib", what)
+            .hint(format!("name a baseRT library, or the folder it lies in, with {by}, or leave it out"))
+    };
+    let path = absolute(&named.path, facts);
+    let library = match stat(&path, facts) {
+        Stat::File | Stat::Executable => path,
+        Stat::Folder => {
+            let inside = BASERT_NAMES.iter().map(|name| format!("{path}/{name}"));
+            let file = |path: &String| matches!(stat(path, facts), Stat::File | Stat::Executable);
+            inside.into_iter().find(file).ok_or_else(|| {
+                refuse(format!(
+                    "{by} names the folder {path}, and there is no {} in it",
+                    BASERT_NAMES.join(", ")
+                ))
+            })?
+        }
+        Stat::Missing => return Err(refuse(format!("{by} names {path}, which does not exist"))),
+        Stat::Unclear(why) => {
+            return Err(refuse(format!("{by} names {path}, which cannot be looked at: {why}")));
+        }
+    };
+    let outside = match variable(id, facts)? {
+        Some(program) => Some((program, Place::Variable)),
+        None => adapter(id, facts).map(|program| (program, Place::Beside)),
+    };
+    let mut found = match (outside, default(facts)) {
+        (Some((program, place)), _) => plain(program, place),
+        (None, Some(install)) => exactly(id, &install.name, facts)?,
+        (None, None) => {
+            let message =
+                format!("{by} names a library, and this build has no {} to load it with", id.worker());
+            return Err(Refusal::new("no_adapter", message).hint(format!(
+                "put {} beside the superfluid binary, or in libexec/superfluid",
+                id.worker()
+            )));
+        }
+    };
+    found.lib_dir = Some(library);
+    Ok(found)
+}
+
+/// A path that was given, from the current folder.
+fn absolute(path: &str, facts: &ResolveFacts) -> String {
+    match path.starts_with('/') {
+        true => path.to_string(),
+        false => format!("{}/{path}", facts.current_dir.trim_end_matches('/')),
+    }
+}
+
 fn plain(program: String, place: Place) -> Resolved {
     Resolved { program, engine: Vec::new(), place, install: None, lib_dir: None, unset: Vec::new() }
 }
@@ -239,11 +325,7 @@ fn variable(id: RuntimeId, facts: &ResolveFacts) -> Result<Option<String>, Refus
 
 fn variable_path(facts: &ResolveFacts) -> Option<String> {
     let value = facts.variable.as_deref().filter(|value| !value.is_empty())?;
-    Some(if value.starts_with('/') {
-        value.to_string()
-    } else {
-        format!("{}/{value}", facts.current_dir.trim_end_matches('/'))
-    })
+    Some(absolute(value, facts))
 }
 
 fn stat<'a>(path: &str, facts: &'a ResolveFacts) -> &'a Stat {

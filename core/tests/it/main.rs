@@ -9,6 +9,7 @@ mod host;
 mod install;
 mod laws;
 mod placing;
+mod pull;
 mod runtime;
 mod sched;
 mod supervise;

@@ -1,6 +1,6 @@
 //! An https server on loopback with a certificate of its own.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
@@ -12,6 +12,8 @@ pub(crate) struct Asked {
     pub(crate) range: Option<String>,
     /// The `If-Range` header.
     pub(crate) if_range: Option<String>,
+    /// The `Authorization` header.
+    pub(crate) authorization: Option<String>,
 }
 
 /// Answers for as long as the test runs, one connection after the other.
@@ -29,7 +31,13 @@ impl Server {
 
     /// An answer by what is asked and how many requests came before.
     pub(crate) fn with(answer: impl Fn(&Asked, usize) -> Vec<u8> + Send + 'static) -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
+        Self::on("localhost", move |asked, before| (answer(asked, before), false))
+    }
+
+    /// The same for a host by this name; with `true` the connection is then held until the client
+    /// ends it.
+    pub(crate) fn on(host: &str, answer: impl Fn(&Asked, usize) -> (Vec<u8>, bool) + Send + 'static) -> Self {
+        let made = rcgen::generate_simple_self_signed(vec![host.into()]).expect("a certificate");
         let key =
             rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -59,11 +67,14 @@ impl Server {
     }
 }
 
+/// What is answered, and whether the connection is then held.
+type Answers = dyn Fn(&Asked, usize) -> (Vec<u8>, bool);
+
 fn serve(
     stream: TcpStream,
     config: &Arc<rustls::ServerConfig>,
     list: &Mutex<Vec<Asked>>,
-    answer: &dyn Fn(&Asked, usize) -> Vec<u8>,
+    answer: &Answers,
 ) -> std::io::Result<()> {
     let connection = rustls::ServerConnection::new(Arc::clone(config)).map_err(std::io::Error::other)?;
     let mut tls = BufReader::new(rustls::StreamOwned::new(connection, stream));
@@ -75,6 +86,7 @@ fn serve(
             key.eq_ignore_ascii_case(name).then(|| value.trim().to_string())
         };
         asked.range = asked.range.take().or_else(|| value("range"));
+        asked.authorization = asked.authorization.take().or_else(|| value("authorization"));
         asked.if_range = asked.if_range.take().or_else(|| value("if-range"));
         if let Some(rest) = line.strip_prefix("GET ") {
             asked.path = rest.split(' ').next().unwrap_or_default().into();
@@ -87,7 +99,13 @@ fn serve(
         list.len() - 1
     };
     let tls = tls.get_mut();
-    tls.write_all(&answer(&asked, before))?;
+    let (bytes, held) = answer(&asked, before);
+    tls.write_all(&bytes)?;
+    if held {
+        tls.flush()?;
+        // Nothing comes but the end.
+        return tls.read(&mut [0]).map(drop);
+    }
     tls.conn.send_close_notify();
     tls.flush()
 }

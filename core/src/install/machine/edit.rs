@@ -1,8 +1,8 @@
 //! The work of `runtime use` and `runtime remove`.
 
-use super::effect::{Action, Listing};
+use super::effect::{Action, Listing, Outcome};
 use super::{Finished, Next, default_of, failure, installed, names};
-use crate::install::{InstallName, Installed, layout};
+use crate::install::{InstallName, Installed, layout, lease};
 use crate::refusal::Refusal;
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -44,7 +44,7 @@ impl Edit {
         Ok(Self { what: What::Remove { name, nonce: nonce.into() }, script: None })
     }
 
-    pub(super) fn next(&mut self, listing: &Listing) -> Next {
+    pub(super) fn next(&mut self, outcome: Option<Outcome>, listing: &Listing) -> Next {
         if self.script.is_none() {
             match self.write(listing) {
                 Ok(script) => self.script = Some(script),
@@ -52,6 +52,12 @@ impl Edit {
             }
         }
         let script = self.script.get_or_insert_default();
+        // Whoever took a lease before the names were gone has seen them there, and keeps them.
+        if let Some(Outcome::Listing(now)) = outcome
+            && let Err(refusal) = lease::unused(&script.finished.removed, &now.leases)
+        {
+            return Next::Fail(refusal);
+        }
         match script.steps.pop_front() {
             Some((action, inverse)) => Next::Act(action, inverse),
             None => Next::Commit(core::mem::take(&mut script.tidy), core::mem::take(&mut script.finished)),
@@ -88,10 +94,13 @@ impl Edit {
                 if let Some(name) = name.as_ref().filter(|_| doomed.is_empty()) {
                     return Err(no_such(name, listing));
                 }
+                lease::unused(&doomed, &listing.leases)?;
                 let left: Vec<Installed> =
                     installs.into_iter().filter(|install| !doomed.contains(&install.name)).collect();
                 let pinned = listing.pinned.as_deref().and_then(layout::named);
-                let keeps_pin = pinned.as_ref().is_some_and(|pinned| !doomed.contains(pinned));
+                // A pin that names nothing that is left goes too.
+                let keeps_pin =
+                    pinned.as_ref().is_some_and(|pinned| left.iter().any(|one| one.name == *pinned));
                 if listing.pinned.is_some() && !keeps_pin {
                     let action = Action::Remove { path: layout::PINNED.into() };
                     script.steps.push_back((action, Some(unset_pin(listing))));
@@ -103,6 +112,9 @@ impl Edit {
                     let back = Action::Rename { from: trash.clone(), to: name.to_string() };
                     script.steps.push_back((Action::Rename { from, to }, Some(back)));
                     script.tidy.push(Action::Remove { path: trash });
+                }
+                if !doomed.is_empty() {
+                    script.steps.push_back((Action::List, None));
                 }
                 script.finished.removed = doomed;
             }

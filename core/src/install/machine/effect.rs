@@ -1,8 +1,8 @@
 //! What the machine asks of the world, and what the world answers. All plain data.
 
-use crate::install::Source;
 use crate::install::archive::{Arrangement, Limits, Member, Placement};
 use crate::install::inventory::Found;
+use crate::install::{Lease, Source};
 use crate::machine::EffectId;
 use crate::refusal::Refusal;
 use alloc::string::String;
@@ -210,6 +210,12 @@ pub struct Listing {
     pub current: Option<String>,
     /// What `pinned` says, where it is a file.
     pub pinned: Option<String>,
+    /// The leases that are held.
+    #[serde(default)]
+    pub leases: Vec<Lease>,
+    /// Names of leases that nobody holds any more.
+    #[serde(default)]
+    pub stale: Vec<String>,
 }
 
 /// What came of running the staged worker.
@@ -281,12 +287,23 @@ pub struct Fault {
     pub kind: FaultKind,
     /// One sentence without a final period that names the file or host.
     pub message: String,
+    /// How long the server asks to wait before it is asked again, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
 }
 
 impl Fault {
     /// A fault.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), retry_after_ms: None }
+    }
+
+    /// The same with what the server's `Retry-After` says: a number of seconds, or nothing.
+    #[must_use]
+    pub fn after(mut self, retry_after: Option<&str>) -> Self {
+        let seconds = retry_after.and_then(super::retry::retry_after);
+        self.retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
+        self
     }
 
     /// The same as a refusal, with what to do next.

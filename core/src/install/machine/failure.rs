@@ -124,6 +124,11 @@ pub(super) fn no_device(tried: &[(String, String)]) -> Refusal {
     refusal.hint("superfluid runtime install <id> --dry-run shows what was considered")
 }
 
+/// Given up on request.
+pub(super) fn cancelled() -> Refusal {
+    Refusal::new("cancelled", "given up on request; nothing was changed")
+}
+
 /// Something temporary could not be removed; a later run will sweep it.
 pub(super) fn leftover(fault: &Fault) -> Refusal {
     Refusal::new("leftover", format!("something was left behind: {}", fault.message))

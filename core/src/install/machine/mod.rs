@@ -24,7 +24,7 @@ pub(super) use edit::no_such as no_such_install;
 pub use effect::{Action, Effect, Entry, EntryKind, Fault, FaultKind, Listing, Outcome, Resume, Run};
 pub use event::{Event, Finished};
 pub use install::{Purpose, Settings};
-pub use retry::{Body, judge_response};
+pub use retry::{Attempts, Body, judge_response, retry_after};
 pub use verdict::{Verdict, judge_check, read_report};
 
 use super::{InstallName, Plan, layout};
@@ -236,7 +236,7 @@ impl Machine {
             }
             (Phase::Locking, Outcome::Failed(fault)) => {
                 // There is no lock to give back.
-                self.end(Err(failure::lock(&fault)));
+                self.end(Err(if self.cancelled { failure::cancelled() } else { failure::lock(&fault) }));
             }
             (Phase::Locking, _) => {
                 self.phase = Phase::Listing;
@@ -303,6 +303,9 @@ impl Machine {
                 actions.push_back(Action::Remove { path: entry.name.clone() });
             }
         }
+        // Its holder is gone, and took nothing with it worth a word.
+        let stale = listing.stale.iter().filter(|name| name.starts_with(layout::LEASE));
+        actions.extend(stale.map(|name| Action::Remove { path: name.clone() }));
         if actions.iter().any(|action| matches!(action, Action::Rename { .. })) {
             // What came back changes what there is to choose from.
             actions.push_back(Action::List);
@@ -327,12 +330,11 @@ impl Machine {
 
     fn work_on(&mut self, outcome: Option<Outcome>) {
         if self.cancelled {
-            return self
-                .undo(Undo::Fail(Refusal::new("cancelled", "given up on request; nothing was changed")));
+            return self.undo(Undo::Fail(failure::cancelled()));
         }
         let next = match &mut self.work {
             Work::Install(install) => install.next(outcome, &self.listing, &mut self.events),
-            Work::Edit(edit) => edit.next(&self.listing),
+            Work::Edit(edit) => edit.next(outcome, &self.listing),
         };
         match next {
             Next::Act(action, inverse) => self.ask(action, inverse),
@@ -347,11 +349,12 @@ impl Machine {
 
     /// An effect of the work failed: it is tried again where that may help, else all is undone.
     fn failed(&mut self, action: &Action, fault: &Fault) {
+        if self.cancelled {
+            return self.undo(Undo::Fail(failure::cancelled()));
+        }
         let refusal = match &mut self.work {
             Work::Install(install) => {
-                if !self.cancelled
-                    && let Some(again) = install.retry(action, fault, &mut self.events)
-                {
+                if let Some(again) = install.retry(action, fault, &mut self.events) {
                     // What takes the first attempt back takes this one back too.
                     return self.ask(again, None);
                 }

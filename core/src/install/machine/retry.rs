@@ -9,9 +9,12 @@ const DELAYS_MS: [u64; 3] = [500, 1_000, 2_000];
 /// Most attempts of one fetch, however much each brings.
 const MOST: u32 = 20;
 
-/// How one asset's fetch has gone so far.
+/// Longest wait that a server may ask for; past it the request has failed.
+const PATIENCE_MS: u64 = 120_000;
+
+/// How one request has gone so far: whether, when and from where it is made again.
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
+pub struct Attempts {
     count: u32,
     fruitless: usize,
     best: u64,
@@ -20,7 +23,7 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// The connection broke; `have` bytes have come, of a file the server names with `validator`.
-    pub(super) fn broke(&mut self, have: u64, validator: Option<String>, size: Option<u64>) {
+    pub fn broke(&mut self, have: u64, validator: Option<String>, size: Option<u64>) {
         if have > self.best {
             self.best = have;
             self.fruitless = 0;
@@ -32,8 +35,11 @@ impl Attempts {
     }
 
     /// How long to wait before the next attempt and where it goes on; `None` where it is over.
-    pub(super) fn next(&mut self, fault: &Fault) -> Option<(u64, Option<Resume>)> {
-        if !can_pass(fault.kind) || self.count + 1 >= MOST {
+    pub fn next(&mut self, fault: &Fault) -> Option<(u64, Option<Resume>)> {
+        let asked = fault.retry_after_ms;
+        let limited = fault.kind == FaultKind::Status(403) && asked.is_some();
+        let patient = asked.is_none_or(|ms| ms <= PATIENCE_MS);
+        if !(can_pass(fault.kind) || limited) || !patient || self.count + 1 >= MOST {
             return None;
         }
         if matches!(fault.kind, FaultKind::Status(206 | 416)) {
@@ -42,8 +48,13 @@ impl Attempts {
         let delay = *DELAYS_MS.get(self.fruitless)?;
         self.fruitless += 1;
         self.count += 1;
-        Some((delay, self.resume.clone()))
+        Some((delay.max(asked.unwrap_or(0)), self.resume.clone()))
     }
+}
+
+/// `Retry-After` as a number of seconds; a date is not understood, and the usual wait goes.
+pub fn retry_after(text: &str) -> Option<u64> {
+    number(text.trim())
 }
 
 /// Whether the same request may go better a little later.

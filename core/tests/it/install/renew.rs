@@ -22,7 +22,7 @@ fn listing(installs: &[(&str, &str)]) -> Listing {
         manifest: Some(manifest(version, backend, &local("/tmp/a.tar.gz"))),
         worker: true,
     });
-    Listing { entries: entries.collect(), current: None, pinned: None }
+    Listing { entries: entries.collect(), ..Listing::default() }
 }
 
 fn update(listing: &Listing) -> Update {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use superfluid_core::Instant;
 use superfluid_core::Refusal;
-use superfluid_core::install::Source;
 use superfluid_core::install::archive::{Kind, Member};
 use superfluid_core::install::inventory::{Content, Found};
 use superfluid_core::install::machine::{
     Action, Effect, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome, Run,
 };
+use superfluid_core::install::{Lease, Source};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
@@ -22,6 +22,9 @@ pub(crate) enum Node {
 pub(crate) struct Disk {
     pub(crate) nodes: BTreeMap<String, Node>,
     pub(crate) locked: bool,
+    /// Who uses what.
+    pub(crate) leases: Vec<Lease>,
+    pub(crate) stale: Vec<String>,
 }
 
 /// A digest that depends on the name alone.
@@ -192,7 +195,13 @@ impl Disk {
             Some(Node::Link(target)) => Some(target.clone()),
             _ => None,
         };
-        Listing { entries: entries.collect(), current, pinned: self.text("pinned") }
+        Listing {
+            entries: entries.collect(),
+            current,
+            pinned: self.text("pinned"),
+            leases: self.leases.clone(),
+            stale: self.stale.clone(),
+        }
     }
 
     /// What people see: everything but what begins with a dot.

@@ -4,6 +4,7 @@ mod archive;
 mod arrange;
 mod cut;
 mod disk;
+mod lease;
 mod machine;
 mod renew;
 mod retry;

@@ -1,5 +1,6 @@
 //! Formats, GGUF headers, selection, resolution and the environment.
 
+mod basert;
 mod env;
 mod file;
 mod format;

@@ -16,6 +16,7 @@ fn bare() -> ResolveFacts {
     ResolveFacts {
         variable: None,
         own_library: false,
+        basert_lib: None,
         current_dir: "/work".into(),
         exe: "/home/u/bin/sf2".into(),
         exe_real: Some("/opt/sf/bin/superfluid".into()),

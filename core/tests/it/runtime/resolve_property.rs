@@ -36,6 +36,7 @@ prop_compose! {
         let mut facts = ResolveFacts {
             variable: variable.map(str::to_owned),
             own_library,
+            basert_lib: None,
             current_dir: "/work".into(),
             exe: "/opt/sf/bin/superfluid".into(),
             exe_real: resolved.then(|| "/opt/sf/bin/superfluid".into()),
