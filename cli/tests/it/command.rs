@@ -37,11 +37,16 @@ pub(crate) fn home() -> (TempDir, PathBuf) {
 
 /// Packs an install whose worker finds a CPU and whose library holds `library`.
 pub(crate) fn pack(folder: &Path, name: &str, library: &str) {
+    pack_worker(folder, name, library, ":");
+}
+
+/// The same with what its worker does first.
+pub(crate) fn pack_worker(folder: &Path, name: &str, library: &str, first: &str) {
     let report = r#"{"runtime":"llamacpp","worker":"0","protocol":1,"version":"b","formats":["gguf"],"devices":[{"backend":"cpu","name":"D","kind":"cpu","memory_total":0,"memory_free":0}],"capabilities":{}}"#;
     let (bin, lib) = (folder.join("sf/bin"), folder.join("sf/lib"));
     std::fs::create_dir_all(&bin).and_then(|()| std::fs::create_dir_all(&lib)).expect("folders");
     let worker = bin.join("superfluid-worker-llamacpp");
-    std::fs::write(&worker, format!("#!/bin/sh\necho '{report}'\n")).expect("a worker");
+    std::fs::write(&worker, format!("#!/bin/sh\n{first}\necho '{report}'\n")).expect("a worker");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&worker, mode).expect("it may run");
     std::fs::write(lib.join("libok.so"), library).expect("a library");

@@ -15,7 +15,7 @@ fn slow(faults: &str) -> String {
 }
 
 /// The head of a GGUF file with one tensor: all that is looked at before an install.
-fn gguf() -> Vec<u8> {
+pub(crate) fn gguf() -> Vec<u8> {
     let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
     let architecture = [&text("general.architecture")[..], &8_u32.to_le_bytes(), &text("llama")].concat();
     let tensor = [&text("t")[..], &1_u32.to_le_bytes(), &1_u64.to_le_bytes(), &[0; 12]].concat();
