@@ -3,5 +3,6 @@
 mod gate;
 mod http;
 mod llama;
+mod parity;
 mod real;
 mod things;
