@@ -3,6 +3,7 @@
 
 use super::log;
 use super::model::LoadedModel;
+use super::pool::Pool;
 use super::types::{Batch, ChainParams, ContextParams, RawContext, RawMemory, RawSampler};
 use crate::host;
 use crate::pace::Pace;
@@ -28,8 +29,8 @@ pub struct ContextSpec {
     pub batch: u32,
     /// Threads that compute where the processor does.
     pub threads: u32,
-    /// Whether fewer threads are used while the processor is shared with others; for models that
-    /// run on it.
+    /// Whether the processor computes: its threads then stay between passes, and are fewer while
+    /// it is shared with others.
     pub paced: bool,
 }
 
@@ -102,6 +103,10 @@ pub struct Context {
     outputs: Vec<Option<i32>>,
     /// Row indices by sequence, kept for its memory.
     order: Vec<usize>,
+    /// The threads that compute.
+    pool: Option<Pool>,
+    /// Those that did before; llama.cpp may use them once more, at the start of the next pass.
+    former: Vec<Pool>,
 }
 
 /// The arrays a `llama_batch` points to, each as long as the largest pass.
@@ -208,7 +213,7 @@ impl Context {
                 "this model keeps no state that could be generated from",
             ));
         };
-        Ok(Self {
+        let mut context = Self {
             model: Arc::clone(model),
             raw,
             memory,
@@ -220,7 +225,13 @@ impl Context {
             pace: spec.paced.then(|| Pace::new(spec.threads)),
             outputs: Vec::new(),
             order: Vec::new(),
-        })
+            pool: None,
+            former: Vec::new(),
+        };
+        if spec.paced {
+            context.crew(threads);
+        }
+        Ok(context)
     }
 
     /// Tokens one sequence can hold; llama.cpp rounds what was asked for up.
@@ -269,10 +280,12 @@ impl Context {
         // copies them. `ask` points to `abort`, which outlives the call.
         let status = unsafe { (self.model.library.symbols.llama_decode)(self.raw.as_ptr(), batch) };
         self.abort.ask.set(core::ptr::null());
-        self.keep_pace(started);
-        if status != 0 {
+        if status == 0 {
+            self.former.clear();
+        } else {
             self.outputs.clear();
         }
+        self.keep_pace(started);
         match status {
             0 => Decoded::Done,
             1 => Decoded::NoRoom,
@@ -286,11 +299,23 @@ impl Context {
         let Some(pace) = &mut self.pace else { return };
         let used = host::processor_time().saturating_sub(processor);
         if let Some(threads) = pace.after(clock.elapsed(), used) {
-            let threads = i32::try_from(threads).unwrap_or(1);
-            // SAFETY: the context is alive and computes nothing: on the processor a pass is over
-            // when `llama_decode` returns.
-            unsafe { (self.model.library.symbols.llama_set_n_threads)(self.raw.as_ptr(), threads, threads) }
+            self.crew(i32::try_from(threads).unwrap_or(1));
         }
+    }
+
+    /// Computes with so many threads from the next pass on.
+    fn crew(&mut self, threads: i32) {
+        let pool = if threads > 1 { Pool::new(self.model.library, threads) } else { None };
+        let raw = pool.as_ref().map_or(core::ptr::null_mut(), Pool::raw);
+        let symbols = &self.model.library.symbols;
+        // SAFETY: the context is alive and computes nothing: on the processor a pass is over when
+        // `llama_decode` returns. The pool stays in `pool` or `former` until the context is freed or
+        // has completed a pass with another one; null means threads made for each pass.
+        unsafe {
+            (symbols.llama_attach_threadpool)(self.raw.as_ptr(), raw, raw);
+            (symbols.llama_set_n_threads)(self.raw.as_ptr(), threads, threads);
+        }
+        self.former.extend(core::mem::replace(&mut self.pool, pool));
     }
 
     /// Lays the rows out by sequence. With a buffer for each sequence llama.cpp computes

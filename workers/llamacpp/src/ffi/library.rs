@@ -6,13 +6,17 @@ use super::log;
 use super::symbols::Symbols;
 use super::types::{ContextParams, ModelParams};
 use crate::{find, needs};
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::NonNull;
 use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use superfluid_core::Refusal;
 use superfluid_core::capability::Device;
+
+/// `GGML_BACKEND_DEVICE_TYPE_CPU`.
+const PROCESSOR: c_int = 0;
 
 /// The build whose headers superfluid was written against.
 const TESTED: &str = "b11284";
@@ -139,6 +143,25 @@ impl Library {
         };
         let (memory_total, memory_free) = (total as u64, free as u64);
         Some((rank, Device { backend, name, kind: kind.to_owned(), memory_total, memory_free }))
+    }
+
+    /// A function that the processor's backend offers under a name.
+    pub(super) fn processor_function(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: indices are below the count, so each device is one; a registry lives as long as
+        // the library. The name is a C string, read during the call.
+        unsafe {
+            (0..(self.symbols.ggml_backend_dev_count)()).rev().find_map(|index| {
+                let device = (self.symbols.ggml_backend_dev_get)(index);
+                if device.is_null() || (self.symbols.ggml_backend_dev_type)(device) != PROCESSOR {
+                    return None;
+                }
+                let reg = (self.symbols.ggml_backend_dev_backend_reg)(device);
+                if reg.is_null() {
+                    return None;
+                }
+                NonNull::new((self.symbols.ggml_backend_reg_get_proc_address)(reg, name.as_ptr()))
+            })
+        }
     }
 
     /// What the CPU backend was built for and found, in llama.cpp's words.

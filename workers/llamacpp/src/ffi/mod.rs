@@ -5,6 +5,7 @@ mod layout;
 mod library;
 pub(crate) mod log;
 mod model;
+mod pool;
 mod symbols;
 mod types;
 mod vocab;

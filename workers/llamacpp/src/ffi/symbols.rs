@@ -3,7 +3,7 @@
 
 use super::types::{
     Batch, ChainParams, ContextParams, LogCallback, ModelParams, RawContext, RawDevice, RawMemory, RawModel,
-    RawReg, RawSampler, RawVocab,
+    RawPool, RawReg, RawSampler, RawVocab,
 };
 use core::ffi::{c_char, c_int, c_void};
 use libloading::Library;
@@ -83,6 +83,7 @@ symbols! {
     llama_memory_seq_cp: fn(*mut RawMemory, i32, i32, i32, i32);
     llama_set_abort_callback: fn(*mut RawContext, Option<unsafe extern "C" fn(*mut c_void) -> bool>, *mut c_void);
     llama_set_n_threads: fn(*mut RawContext, i32, i32);
+    llama_attach_threadpool: fn(*mut RawContext, *mut RawPool, *mut RawPool);
     llama_decode: fn(*mut RawContext, Batch) -> i32;
     llama_get_logits_ith: fn(*mut RawContext, i32) -> *mut f32;
 
@@ -104,6 +105,7 @@ symbols! {
 
     ggml_log_set: fn(Option<LogCallback>, *mut c_void);
     ggml_set_abort_callback: fn(Option<unsafe extern "C" fn(*const c_char)>) -> *mut c_void;
+    ggml_threadpool_params_init: fn(*mut c_void, c_int);
     ggml_backend_load_all_from_path: fn(*const c_char);
     ggml_backend_dev_count: fn() -> usize;
     ggml_backend_dev_get: fn(usize) -> *mut RawDevice;
@@ -113,4 +115,5 @@ symbols! {
     ggml_backend_dev_type: fn(*mut RawDevice) -> c_int;
     ggml_backend_dev_backend_reg: fn(*mut RawDevice) -> *mut RawReg;
     ggml_backend_reg_name: fn(*mut RawReg) -> *const c_char;
+    ggml_backend_reg_get_proc_address: fn(*mut RawReg, *const c_char) -> *mut c_void;
 }

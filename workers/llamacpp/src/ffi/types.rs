@@ -169,6 +169,8 @@ opaque! {
     RawMemory,
     /// `struct llama_sampler`.
     RawSampler,
+    /// `struct ggml_threadpool`.
+    RawPool,
     /// `struct ggml_backend_device`.
     RawDevice,
     /// `struct ggml_backend_reg`.
