@@ -64,7 +64,10 @@ fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut 
     if let Some(other) = seqs.spare(Some(kept), config.engine.neighbours) {
         let loss = seqs.get(other).len() as u64;
         let fits = seqs.cells() - loss + u64::from(shared) <= u64::from(config.engine.pool_tokens);
-        let pays = config.copying().is_some_and(|cost| root || tail > loss + cost as u64);
+        // A head that is run again sooner than it is copied is not worth a copy, whatever it saves.
+        let pays = config
+            .copying()
+            .is_some_and(|cost| shared as usize > cost && (root || tail > loss + cost as u64));
         if pays && fits {
             seqs.clear(other, ops);
             seqs.copy(kept, other, shared, ops);
@@ -72,7 +75,7 @@ fn branch(seqs: &mut Seqs, config: &Config, kept: SeqId, shared: u32, ops: &mut 
             return other;
         }
         let apart = if config.engine.neighbours { seqs.widening(kept) - seqs.widening(other) } else { 0 };
-        if i64::from(shared) * WORTH + (loss as i64) < tail as i64 + apart {
+        if root || i64::from(shared) * WORTH + (loss as i64) < tail as i64 + apart {
             seqs.clear(other, ops);
             return other;
         }

@@ -129,3 +129,17 @@ fn a_word_in_common_does_not_open_a_gap() {
         world.run();
     }
 }
+
+/// A copy that takes longer than running the head again is not made.
+#[test]
+fn a_head_shorter_than_a_copy_costs_is_run_again() {
+    let engine = Engine { seq_tokens: 2000, pool_tokens: 4000, copying: Copying::Duplicates, ..ENGINE };
+    for (shared, copies) in [(2, false), (127, false), (200, true)] {
+        let mut world = world(engine);
+        let first = prompt(0, 900, 3);
+        serve(&mut world, 0, &first);
+        serve(&mut world, 1, &branch(&first[..shared], 7, 300));
+        let copied = last_ops(&world).iter().any(|op| matches!(op, SeqOp::Copy { .. }));
+        assert_eq!(copied, copies, "{shared} shared tokens");
+    }
+}
