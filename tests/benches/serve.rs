@@ -1,6 +1,10 @@
 //! Tokens a second through the daemon against a bare loop over the same llama.cpp, in turn in one
 //! run, and the daemon's own memory. Prints ratios; fails nothing.
 //!
+//! The bare loop is llama.cpp as it comes, which makes its threads for each pass. The ratio to a bare
+//! loop that keeps them, as the worker does, is printed beside it: what streaming every token through
+//! a process and a socket costs on a machine whose cores all compute.
+//!
 //! Both sides read the same prompts as tokens, generate greedily past any end of text, and count
 //! the whole time from the first prompt to the last token.
 
@@ -39,22 +43,24 @@ fn run() -> Result<(), Box<dyn Error>> {
     let bare = Bare::open(&home, &model)?;
     let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load before: {}", loads.trim());
-    println!("{:>8}  {:>10}  {:>10}  {:>6}", "streams", "bare tok/s", "ours tok/s", "ratio");
+    println!("streams  bare tok/s  with kept threads  ours tok/s   ratio  to kept");
     for streams in [1, 8] {
-        let mut rates = [Vec::new(), Vec::new()];
+        let mut rates = [Vec::new(), Vec::new(), Vec::new()];
         for round in 0..=ROUNDS {
             let prompts = bare.prompts(streams, round);
             let tokens = (streams * REPLY) as f64;
-            let alone = tokens / bare.run(&prompts)?.as_secs_f64();
-            let ours = tokens / serve(&daemon, &prompts)?.as_secs_f64();
+            let took = [bare.run(&prompts, false)?, bare.run(&prompts, true)?, serve(&daemon, &prompts)?];
+            // The first warms all up.
             if round > 0 {
-                // The first warms both up.
-                rates[0].push(alone);
-                rates[1].push(ours);
+                rates.iter_mut().zip(took).for_each(|(rates, took)| rates.push(tokens / took.as_secs_f64()));
             }
         }
-        let [alone, ours] = rates.map(median);
-        println!("{streams:>8}  {alone:>10.1}  {ours:>10.1}  {:>6.3}", ours / alone);
+        let [alone, kept, ours] = rates.map(median);
+        let ratios = [ours / alone, ours / kept];
+        println!(
+            "{streams:>7}  {alone:>10.1}  {kept:>17.1}  {ours:>10.1}  {:>6.3}  {:>7.3}",
+            ratios[0], ratios[1]
+        );
     }
     println!("daemon memory: {}", memory(daemon.id()));
     for worker in daemon.workers() {
@@ -108,9 +114,9 @@ impl Bare {
         (0..streams).map(prompt).collect()
     }
 
-    fn run(&self, prompts: &[Vec<Token>]) -> Result<Duration, Box<dyn Error>> {
+    fn run(&self, prompts: &[Vec<Token>], kept: bool) -> Result<Duration, Box<dyn Error>> {
         let window = u32::try_from(PROMPT + REPLY)?.next_multiple_of(256);
-        let run = bare_greedy(&self.model, prompts, REPLY, window)?;
+        let run = bare_greedy(&self.model, prompts, REPLY, window, kept)?;
         Ok(run.prefill + run.decode)
     }
 }

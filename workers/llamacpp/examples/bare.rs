@@ -30,7 +30,7 @@ fn run(library: PathBuf, model: &Path, streams: usize, tokens: usize) -> Result<
     let vocabulary =
         LlamaVocabulary::of(&model).ok_or_else(|| Refusal::new("bare_run", "the model has no vocabulary"))?;
     let prompt = vocabulary.tokenize("The history of the lighthouse begins with", false, true)?;
-    let run = bare_greedy(&model, &vec![prompt; streams], tokens, 2048)?;
+    let run = bare_greedy(&model, &vec![prompt; streams], tokens, 2048, false)?;
     println!(
         "{streams} streams: {:.1} tokens a second, prompts in {:?}",
         run.tokens_per_second(),

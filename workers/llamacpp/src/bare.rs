@@ -29,7 +29,8 @@ impl BareRun {
 }
 
 /// Decodes every prompt greedily for exactly `tokens` tokens, all streams in one pass a token, each
-/// with a KV buffer of `window` tokens. End-of-text tokens do not end a stream.
+/// with a KV buffer of `window` tokens. End-of-text tokens do not end a stream. Threads are made for
+/// each pass, as llama.cpp does by itself, or `kept` between passes, as superfluid's worker does.
 ///
 /// # Errors
 /// Whatever llama.cpp refuses, in its words.
@@ -38,6 +39,7 @@ pub fn bare_greedy(
     prompts: &[Vec<Token>],
     tokens: usize,
     window: u32,
+    kept: bool,
 ) -> Result<BareRun, Refusal> {
     let vocabulary =
         LlamaVocabulary::of(model).ok_or_else(|| Refusal::new("bare_run", "the model has no vocabulary"))?;
@@ -49,6 +51,7 @@ pub fn bare_greedy(
         batch: 2048,
         threads: host::threads(),
         paced: true,
+        kept,
     };
     let mut context = Context::new(model, vocabulary.size(), spec)?;
     let mut streams = vec![Vec::with_capacity(tokens); prompts.len()];

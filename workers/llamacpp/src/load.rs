@@ -151,6 +151,7 @@ fn make_context(
             batch: BATCH.min(size.cells),
             threads: host::threads(),
             paced,
+            kept: paced,
         };
         let context = Context::new(model, vocab, spec)?;
         let room = Room::of(&devices(library));

@@ -51,8 +51,15 @@ impl Bare {
 
     /// One thread: two tests that run at once on two cores would wait at each other's barriers.
     fn context(&self) -> Alone {
-        let spec =
-            ContextSpec { cells: 1024, seqs: 1, unified: false, batch: 1024, threads: 1, paced: false };
+        let spec = ContextSpec {
+            cells: 1024,
+            seqs: 1,
+            unified: false,
+            batch: 1024,
+            threads: 1,
+            paced: false,
+            kept: false,
+        };
         Alone(Context::new(&self.model, self.vocabulary.size(), spec).expect("a context"))
     }
 

@@ -29,9 +29,11 @@ pub struct ContextSpec {
     pub batch: u32,
     /// Threads that compute where the processor does.
     pub threads: u32,
-    /// Whether the processor computes: its threads then stay between passes, and are fewer while
-    /// it is shared with others.
+    /// Whether fewer threads are used while the processor is shared with others; for models that
+    /// run on it.
     pub paced: bool,
+    /// Whether the threads stay between passes; for models that run on the processor.
+    pub kept: bool,
 }
 
 /// Consecutive tokens of one sequence.
@@ -103,7 +105,8 @@ pub struct Context {
     outputs: Vec<Option<i32>>,
     /// Row indices by sequence, kept for its memory.
     order: Vec<usize>,
-    /// The threads that compute.
+    kept: bool,
+    /// The threads that compute, where they are kept.
     pool: Option<Pool>,
     /// Those that did before; llama.cpp may use them once more, at the start of the next pass.
     former: Vec<Pool>,
@@ -225,10 +228,11 @@ impl Context {
             pace: spec.paced.then(|| Pace::new(spec.threads)),
             outputs: Vec::new(),
             order: Vec::new(),
+            kept: spec.kept,
             pool: None,
             former: Vec::new(),
         };
-        if spec.paced {
+        if spec.kept {
             context.crew(threads);
         }
         Ok(context)
@@ -305,7 +309,7 @@ impl Context {
 
     /// Computes with so many threads from the next pass on.
     fn crew(&mut self, threads: i32) {
-        let pool = if threads > 1 { Pool::new(self.model.library, threads) } else { None };
+        let pool = if self.kept && threads > 1 { Pool::new(self.model.library, threads) } else { None };
         let raw = pool.as_ref().map_or(core::ptr::null_mut(), Pool::raw);
         let symbols = &self.model.library.symbols;
         // SAFETY: the context is alive and computes nothing: on the processor a pass is over when
