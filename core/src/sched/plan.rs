@@ -151,13 +151,26 @@ impl Scheduler {
             others -= pending;
             let patient = self.lanes[at].passed_over < PATIENCE;
             let leave = if patient { 0 } else { others.min(budget / 2) };
-            let take = pending.min(budget - leave);
+            let take = self.even(pending.min(budget - leave), &flying[decoding..]);
             let passed_over = self.lanes[at].passed_over.saturating_add(1);
             self.lanes[at].passed_over = if take == 0 { passed_over } else { 0 };
             if take > 0 {
                 budget -= take;
                 flying.push(self.row(at, take));
             }
+        }
+    }
+
+    /// What of a chunk goes beside those already in the pass. Where passes do not mix, rows are
+    /// computed together as far as they are equally long, and what is left of the longer ones takes
+    /// as much time again: a chunk that can't be as long as they are waits for the next pass.
+    fn even(&self, take: usize, beside: &[Flying]) -> usize {
+        match beside.first() {
+            Some(first) if !self.config.engine.mixes => {
+                let length = first.rows.tokens.len();
+                if take >= length { length } else { 0 }
+            }
+            _ => take,
         }
     }
 

@@ -131,6 +131,27 @@ fn an_engine_that_does_not_mix_alternates() {
     world.run();
 }
 
+/// Where passes do not mix, prompts of one length run together, others one after another.
+#[test]
+fn prompts_of_a_pass_that_does_not_mix_are_equally_long() {
+    for (lengths, together) in [([20, 20, 20], 3), ([20, 21, 22], 3), ([22, 21, 20], 3)] {
+        let mut world = world(Engine { mixes: false, lanes: 3, ..ENGINE });
+        for (id, length) in (0..).zip(lengths) {
+            world.submit(job(id, &prompt(id as u32, length, 3), 3)).expect("room");
+        }
+        // The first job was planned alone, as it came.
+        world.tick();
+        while let Some(step) = &world.step {
+            let chunks: Vec<usize> =
+                step.rows.iter().map(|rows| rows.tokens.len()).filter(|&n| n > 1).collect();
+            assert!(chunks.windows(2).all(|pair| pair[0] == pair[1]), "{chunks:?}");
+            assert!(chunks.len() <= together);
+            world.tick();
+        }
+        world.check_all_ended();
+    }
+}
+
 /// Short prompts that keep coming do not starve a long one that has a lane.
 #[test]
 fn a_long_prompt_is_passed_over_a_few_times_only() {
