@@ -14,8 +14,10 @@ const WINDOW: Duration = Duration::from_millis(100);
 /// went, and a smaller crew kept for it costs more than it took.
 const SHORT_IN_A_ROW: u32 = 3;
 /// How long a smaller crew works well before a larger one is tried; doubled each time it fails.
-const PATIENCE: Duration = Duration::from_secs(1);
-const MOST_PATIENCE: Duration = Duration::from_secs(120);
+/// A try costs a few windows at worst at a fraction of the speed, a crew too small half of it for as
+/// long as it is kept: so soon, and never after long.
+const PATIENCE: Duration = Duration::from_millis(250);
+const MOST_PATIENCE: Duration = Duration::from_secs(16);
 
 /// Chooses a number of threads from the time that passes took.
 #[derive(Clone, Debug)]
@@ -80,8 +82,9 @@ impl Pace {
             self.now += 1;
             return Some(self.now);
         }
-        if self.good >= MOST_PATIENCE {
-            self.patience = PATIENCE;
+        if self.now == self.most && self.good >= 2 * self.patience {
+            self.good = Duration::ZERO;
+            self.patience = (self.patience / 2).max(PATIENCE);
         }
         None
     }

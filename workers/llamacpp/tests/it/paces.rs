@@ -40,6 +40,25 @@ fn a_larger_crew_is_tried_again_ever_more_rarely() {
 }
 
 #[test]
+fn a_machine_that_was_busy_for_a_while_is_used_in_full_soon_after() {
+    let mut pace = Pace::new(2);
+    for _ in 0..20 {
+        assert_eq!(pace.after(MS(300), MS(300)), Some(1));
+        while pace.after(MS(100), MS(100)).is_none() {}
+    }
+    // Quiet from here on: as long again as the longest wait, and all is forgotten.
+    for _ in 0..640 {
+        assert_eq!(pace.after(MS(100), MS(196)), None);
+    }
+    assert_eq!(pace.after(MS(300), MS(300)), Some(1));
+    let mut waited = 0;
+    while pace.after(MS(100), MS(100)).is_none() {
+        waited += 100;
+    }
+    assert!(waited <= 500, "{waited} ms");
+}
+
+#[test]
 fn short_passes_are_judged_together() {
     let mut pace = Pace::new(2);
     for _ in 0..29 {
