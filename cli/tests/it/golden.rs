@@ -146,3 +146,45 @@ fn a_pull_and_what_may_go_wrong_with_it() {
     }
     insta::assert_snapshot!(session.told());
 }
+
+/// The keys of a JSON value, each with what is in it; of a list, its first value's.
+fn shape(value: &serde_json::Value, depth: usize, text: &mut String) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                let _ = writeln!(text, "{}{key}", "  ".repeat(depth));
+                shape(value, depth + 1, text);
+            }
+        }
+        serde_json::Value::Array(list) => {
+            list.first().into_iter().for_each(|first| shape(first, depth, text));
+        }
+        _ => {}
+    }
+}
+
+/// What `docs/json.md` says stays.
+#[test]
+fn the_fields_that_json_has() {
+    let (temp, home) = home();
+    pack(temp.path(), "a.tar.gz", "x");
+    let session = runtimes(temp.path(), &home);
+    let mut told = String::new();
+    for args in [
+        &["runtime", "install", "llamacpp", "--backend", "cpu", "--dry-run", "--json"][..],
+        &["runtime", "install", "llamacpp", "--backend", "cpu", "--from", "a.tar.gz", "--json"],
+        &["runtimes", "--json"],
+        &["runtimes", "org/m-GGUF", "--json"],
+        &["runtime", "use", "llamacpp", "b11284-cpu", "--json"],
+        &["runtime", "verify", "--json"],
+        &["runtime", "update", "llamacpp", "--json"],
+        &["runtime", "remove", "llamacpp", "--json"],
+    ] {
+        let output = (session.command)(args).output().expect("it runs");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let value = serde_json::from_slice(&output.stdout).expect("JSON alone on stdout");
+        let _ = writeln!(told, "superfluid {}", args.join(" "));
+        shape(&value, 1, &mut told);
+    }
+    insta::assert_snapshot!(told);
+}

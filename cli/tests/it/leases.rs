@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// A worker that passes its check and, asked to serve, never answers.
-pub(crate) const MUTE: &str = "[ \"$1\" = serve ] && exec cat >/dev/null";
+pub(crate) const MUTE: &str = "[ \"$1\" = serve ] && exec 3>&1 && exec cat >/dev/null";
 
 struct Serving(Child);
 
@@ -24,7 +24,7 @@ fn daemon(home: &Path, model: &Path) -> Serving {
     let child = Command::new(env!("CARGO_BIN_EXE_superfluid"))
         .arg("serve")
         .arg(model)
-        .args(["--port", "0", "--offline"])
+        .args(["--port", "0", "--offline", "--runtime", "llamacpp@b11284-cpu"])
         .env("SUPERFLUID_HOME", home)
         .env_remove("SUPERFLUID_WORKER_LLAMACPP")
         .env_remove("SUPERFLUID_LLAMA_LIB")

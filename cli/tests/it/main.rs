@@ -5,6 +5,7 @@ mod config;
 mod continued;
 mod daemon;
 mod golden;
+mod interrupts;
 mod keys;
 mod leases;
 mod offline;

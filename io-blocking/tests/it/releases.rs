@@ -2,7 +2,7 @@
 //! release pages and files.
 
 use crate::https::{hex, trust};
-use crate::server::{Asked, Server, bare, ok};
+use crate::server::{Asked, Server, answer, bare, ok};
 use crate::tgz::{base, base_with, tgz};
 use crate::world::{Heard, World, tree};
 use serde_json::{Value, json};
@@ -141,6 +141,31 @@ fn row_b10_a_release_whose_page_lies_or_says_nothing_is_not_installed() {
         assert!(!success && said.contains(&format!("refused: {code}: ")), "{code}: {said}");
         assert!(world.names().is_empty() && server.asked().len() == asked, "{code}: {:?}", paths(&server));
     }
+}
+
+#[test]
+fn a_release_page_that_asks_for_patience_is_asked_again_when_it_says() {
+    let bytes = tgz(&[base()]);
+    let page = page("b20000", bytes.len(), Some(&hex(&bytes)));
+    for status in ["429 Too Many Requests", "403 Forbidden", "503 Service Unavailable"] {
+        let (page, bytes) = (page.clone(), bytes.clone());
+        let server =
+            Server::with(move |asked: &Asked, before| match (before, asked.path.split('/').nth(1)) {
+                (0, _) => answer(status, "Retry-After: 1\r\nContent-Length: 0\r\n", b""),
+                (_, Some("pages")) => page.clone(),
+                _ => ok(&bytes, bytes.len()),
+            });
+        let world = World::new();
+        let (success, said) = run(&world, &server, &recipe(&server, "b2", b"x"), Some(&untested("b20000")));
+        assert!(success, "{status}: {said}");
+        assert_eq!(server.asked().len(), 3);
+    }
+    // An hour is nobody's patience.
+    let server =
+        Server::new(answer("429 Too Many Requests", "Retry-After: 3600\r\nContent-Length: 0\r\n", b""));
+    let (success, said) =
+        run(&World::new(), &server, &recipe(&server, "b2", b"x"), Some(&untested("b20000")));
+    assert!(!success && server.asked().len() == 1, "{said}");
 }
 
 #[test]
