@@ -1,7 +1,7 @@
 //! Asks a worker that is in its place what it can do, without loading a model's weights.
 
 use crate::Cancel;
-use crate::install::run_check;
+use crate::staged::run_check;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;

@@ -2,24 +2,20 @@
 
 use crate::archive::{self, Trouble};
 use crate::files::{self, Dir, fault};
-use crate::process::{self, Ended};
-use crate::{Cancel, fetch, inventory, lease};
+use crate::{Cancel, fetch, inventory, lease, staged};
 use rustix::fs::OFlags;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use superfluid_core::install::archive::Shape;
 use superfluid_core::install::layout;
 use superfluid_core::install::machine::{
-    Action, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome, Run,
+    Action, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome,
 };
 use superfluid_core::machine::EffectId;
 use superfluid_core::runtime::RuntimeId;
-use superfluid_core::runtime::env::is_credential;
 use superfluid_core::{Instant, Refusal};
 
 /// Hears what happens.
@@ -163,7 +159,11 @@ impl Installer {
             }
             Action::CopyProgram { from, to } => self.copy_program(Path::new(from), to),
             Action::Check { worker, limit_ms } => {
-                Ok(Outcome::Ran(check(&self.at(worker), Duration::from_millis(*limit_ms), &self.cancel)))
+                Ok(Outcome::Ran(staged::check(&self.at(worker), *limit_ms, &self.cancel)))
+            }
+            Action::Run { program, args, env, limit_ms } => {
+                let program = self.at(program);
+                Ok(Outcome::Ran(staged::run(&program, &self.dir, args, env, *limit_ms, &self.cancel)))
             }
             Action::Inventory { path } => inventory::take(&self.at(path))
                 .map(|files| Outcome::Inventory { files })
@@ -322,38 +322,4 @@ pub(crate) fn read_text(path: &Path, most: u64) -> Option<String> {
     file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     file.take(most + 1).read_to_string(&mut text).ok()?;
     (text.len() as u64 <= most).then_some(text)
-}
-
-/// Runs a staged worker's `check`.
-fn check(worker: &Path, limit: Duration, cancel: &Cancel) -> Run {
-    let mut command = Command::new(worker);
-    command.arg("check");
-    for (name, _) in std::env::vars_os() {
-        if is_credential(&name.to_string_lossy()) {
-            command.env_remove(&name);
-        }
-    }
-    run_check(worker, &mut command, limit, cancel)
-}
-
-/// Runs `command`, which is a worker's `check`.
-pub(crate) fn run_check(worker: &Path, command: &mut Command, limit: Duration, cancel: &Cancel) -> Run {
-    match process::run_until(command, limit, 1 << 20, cancel) {
-        Ok(Ended { status: None, stderr, .. }) => Run::TimedOut { stderr },
-        Ok(Ended { status: Some(status), stdout, stderr }) => {
-            Run::Exited { code: status.code(), signal: status.signal(), stdout, stderr }
-        }
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && files::is_noexec(worker) => {
-            let mount =
-                files::mount_of(worker).map_or_else(String::new, |mount| format!(" {}", mount.display()));
-            Run::NotStarted(Fault::new(
-                FaultKind::NoExec,
-                format!(
-                    "programs may not run from {}: its file system{mount} is mounted noexec",
-                    worker.display()
-                ),
-            ))
-        }
-        Err(error) => Run::NotStarted(fault(&format!("cannot run {}", worker.display()), &error)),
-    }
 }

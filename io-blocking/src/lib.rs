@@ -19,6 +19,7 @@ pub mod probe;
 mod process;
 pub mod pull;
 pub mod request;
+mod staged;
 pub mod verify;
 
 pub use cancel::Cancel;

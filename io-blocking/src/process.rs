@@ -36,8 +36,24 @@ pub(crate) fn run_until(
     most: usize,
     cancel: &Cancel,
 ) -> io::Result<Ended> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    end(command.stdin(Stdio::null()), limit, most, cancel)
+}
+
+/// The same with a stdin that nothing is written to, and that ends when this process does.
+pub(crate) fn run_tied(
+    command: &mut Command,
+    limit: Duration,
+    most: usize,
+    cancel: &Cancel,
+) -> io::Result<Ended> {
+    end(command.stdin(Stdio::piped()), limit, most, cancel)
+}
+
+fn end(command: &mut Command, limit: Duration, most: usize, cancel: &Cancel) -> io::Result<Ended> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
+    // Waiting for a child closes a stdin it still has.
+    let _tie = child.stdin.take();
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     let stdout = child.stdout.take().map(|pipe| keep(pipe, most, End::First));
     let stderr = child.stderr.take().map(|pipe| keep(pipe, most, End::Last));

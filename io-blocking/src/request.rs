@@ -7,7 +7,7 @@ use superfluid_core::Refusal;
 use superfluid_core::install::machine::{Finished, Machine, Purpose, Settings};
 use superfluid_core::install::plan::{plan, wants_listing};
 use superfluid_core::install::renew::{self, Update};
-use superfluid_core::install::{InstallName, Planning, Recipe, Request, Source};
+use superfluid_core::install::{Index, InstallName, Packages, Planning, Recipe, Request, Source};
 use superfluid_core::runtime::{RuntimeId, resolve};
 
 /// A release listing is a few hundred kilobytes.
@@ -27,16 +27,24 @@ pub fn plans_of(request: &Request, mut recipe: Recipe) -> Result<Planning, Refus
         recipe = recipe.with_listing(version, &listing)?;
     }
     let mut planning = plan(request, &probe::facts(), &recipe)?;
-    // What is written into the manifest must mean the same from another folder.
-    for asset in planning.plans.iter_mut().flat_map(|plan| &mut plan.assets) {
-        if let Source::File { path } = &mut asset.source {
-            let whole = std::path::absolute(&*path).map_err(|error| {
-                Refusal::new("io", format!("the path {path} cannot be made absolute: {error}"))
-            })?;
-            *path = whole.to_string_lossy().into_owned();
+    for plan in &mut planning.plans {
+        for asset in &mut plan.assets {
+            if let Source::File { path } = &mut asset.source {
+                *path = absolute(path)?;
+            }
+        }
+        if let Some(Packages { index: Index::Folder { path }, .. }) = &mut plan.packages {
+            *path = absolute(path)?;
         }
     }
     Ok(planning)
+}
+
+/// What is written into the manifest must mean the same from another folder.
+fn absolute(path: &str) -> Result<String, Refusal> {
+    let whole = std::path::absolute(path)
+        .map_err(|error| Refusal::new("io", format!("the path {path} cannot be made absolute: {error}")))?;
+    Ok(whole.to_string_lossy().into_owned())
 }
 
 /// What `runtime update` comes to here. Fetches nothing, writes nothing.

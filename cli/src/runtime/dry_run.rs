@@ -36,6 +36,20 @@ pub(super) fn text(runtime: RuntimeId, planning: &Planning) -> String {
             line(&mut text, &format!("  {}  {size}  {digest}", asset.name));
             line(&mut text, &format!("    from {from}"));
         }
+        if let Some(packages) = &plan.packages {
+            let (count, size) = (packages.wheels.len(), bytes(packages.size()));
+            let from = packages.index.words();
+            line(
+                &mut text,
+                &format!("  {count} packages, {size}, which pip takes from {from} by these digests alone:"),
+            );
+            for wheel in &packages.wheels {
+                line(
+                    &mut text,
+                    &format!("  {}  {}  sha256 {} (pinned)", wheel.file, bytes(wheel.size), wheel.sha256),
+                );
+            }
+        }
     }
     if planning.plans.len() > 1 {
         text.push_str("a later plan is tried only where the one before finds no device of its backend\n");

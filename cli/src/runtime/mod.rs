@@ -64,7 +64,7 @@ pub(crate) struct InstallArgs {
     /// Exactly this backend, without fallback: metal, cuda, rocm, vulkan, sycl, openvino, cpu
     #[arg(long, value_name = "B")]
     backend: Option<String>,
-    /// Your own archive: a path or an https address
+    /// Your own archive: a path or an https address; for mlx a package index or a folder of wheels
     #[arg(long, value_name = "ARCHIVE")]
     from: Option<String>,
     /// The archive's SHA-256

@@ -115,6 +115,12 @@ impl Reporter for Progress {
             Event::Unpacking { name, files, bytes } => {
                 print::note(&format!("unpacking {name}: {files} files, {}", print::bytes(*bytes)));
             }
+            Event::Packages { count, bytes, from } => {
+                print::note(&format!(
+                    "installing {count} packages with pip ({}) from {from}",
+                    print::bytes(*bytes)
+                ));
+            }
             Event::Checking => print::note("checking that its worker runs here"),
             Event::NextPlan { given_up, reason, next } => {
                 print::note(&format!("{given_up} does not stand here: {reason}; trying {next}"));

@@ -8,6 +8,7 @@ mod golden;
 mod interrupts;
 mod keys;
 mod leases;
+mod mlx;
 mod offline;
 mod pull;
 mod renew;

@@ -30,6 +30,16 @@ pub const LIB: &str = "lib";
 /// An install's programs, in its folder.
 pub const BIN: &str = "bin";
 
+/// The private Python of an install that has one, in its folder.
+pub const PYTHON: &str = "python";
+
+/// The packages of an install that has Python, in its folder: what its interpreter is given to
+/// import from besides its own library.
+pub const ENV: &str = "env";
+
+/// The interpreter, in the folder of an install that has Python.
+pub const INTERPRETER: &str = "python/bin/python3";
+
 /// `runtimes/<id>`
 pub fn runtime(id: RuntimeId) -> String {
     format!("runtimes/{id}")

@@ -31,12 +31,12 @@ pub struct Manifest {
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
-/// One archive an install was made from.
+/// One archive or wheel an install was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestSource {
     /// File name.
     pub name: String,
-    /// Its address or path.
+    /// Its address or path; of a wheel, its index.
     pub from: String,
     /// Bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,10 +62,19 @@ impl Manifest {
             sha256: sha256.clone(),
             trust: asset.trust,
         });
+        let wheels = plan.packages.iter().flat_map(|packages| {
+            packages.wheels.iter().map(|wheel| ManifestSource {
+                name: wheel.file.clone(),
+                from: packages.index.words().into(),
+                size: Some(wheel.size),
+                sha256: wheel.sha256.clone(),
+                trust: Some(Trust::Recipe),
+            })
+        });
         Self {
             version: plan.version.clone(),
             backend: plan.backend.clone(),
-            sources: sources.collect(),
+            sources: sources.chain(wheels).collect(),
             superfluid: superfluid.into(),
             installed_at,
             files: Vec::new(),

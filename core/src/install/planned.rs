@@ -1,7 +1,7 @@
 //! A plan: what to fetch and place for one backend of one version. Plans come from `plan`, in the
 //! order they are tried, and go to `machine`.
 
-use super::InstallName;
+use super::{InstallName, Packages};
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,9 @@ pub struct Plan {
     pub backend: String,
     /// Archives, unpacked in order; where two carry one name the first wins.
     pub assets: Vec<PlannedAsset>,
+    /// What pip puts into the install's environment, where it has one; the archive is its Python.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<Packages>,
     /// Why this plan is on the list, for people.
     pub reason: String,
 }

@@ -5,8 +5,8 @@ use super::machine::{EntryKind, Listing, installed, no_such_install};
 use super::plan::{Request, plan};
 use super::recipe::{Recipe, family};
 use super::{
-    Candidate, InstallName, Installed, Manifest, ManifestSource, Plan, PlannedAsset, Planning, Source, Trust,
-    layout, rank,
+    Candidate, Index, InstallName, Installed, Manifest, ManifestSource, Packages, Plan, PlannedAsset,
+    Planning, Source, Trust, Wheel, layout, rank,
 };
 use crate::host::HostFacts;
 use crate::refusal::Refusal;
@@ -151,8 +151,11 @@ fn again(
 ) -> Result<Planning, Refusal> {
     check::version(&manifest.version)?;
     check::backend(&manifest.backend)?;
-    let sources = manifest.sources.iter().enumerate();
-    let assets: Vec<PlannedAsset> = sources
+    let (wheels, archives): (Vec<_>, Vec<_>) =
+        manifest.sources.iter().partition(|source| Wheel::is_named(&source.name));
+    let assets: Vec<PlannedAsset> = archives
+        .into_iter()
+        .enumerate()
         .map(|(index, source)| source_again(index, source, &manifest.version, recipe))
         .collect::<Result<_, _>>()?;
     let reason = format!("the same version and backend as {name}, from the same archives");
@@ -169,9 +172,26 @@ fn again(
         version: manifest.version.clone(),
         backend: family(&manifest.backend).to_owned(),
         assets,
+        packages: packages_again(&wheels)?,
         reason,
     };
     Ok(Planning { candidates: vec![candidate], plans: vec![plan], warnings: Vec::new() })
+}
+
+/// The recorded wheels, each by its recorded digest, from the index they came from.
+fn packages_again(wheels: &[&ManifestSource]) -> Result<Option<Packages>, Refusal> {
+    let Some(first) = wheels.first() else { return Ok(None) };
+    let index = Index::of_words(&first.from);
+    let again = |source: &&ManifestSource| {
+        let wheel = Wheel {
+            file: source.name.clone(),
+            size: source.size.unwrap_or_default(),
+            sha256: source.sha256.clone(),
+        };
+        wheel.validate().map(|()| wheel)
+    };
+    let wheels = wheels.iter().map(again).collect::<Result<_, _>>()?;
+    Ok(Some(Packages { index, wheels }))
 }
 
 /// A recorded archive. Where the recipe knows the very file, its word counts, not the disk's.

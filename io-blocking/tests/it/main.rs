@@ -5,6 +5,7 @@ mod hostile;
 mod https;
 mod installs;
 mod processes;
+mod python;
 #[cfg(target_os = "linux")]
 mod releases;
 mod resume;

@@ -90,6 +90,7 @@ pub(crate) fn plan(version: &str, backend: &str, path: &str) -> Plan {
             sha256: None,
             trust: None,
         }],
+        packages: None,
         reason: "a test".into(),
     }
 }

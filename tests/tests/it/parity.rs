@@ -56,6 +56,7 @@ fn plan(archives: &Path, version: &str, backend: &str, archive: &str) -> Plan {
             sha256: None,
             trust: None,
         }],
+        packages: None,
         reason: "the script".into(),
     }
 }

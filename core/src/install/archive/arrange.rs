@@ -2,6 +2,7 @@
 
 use super::judge::{ancestors, symlink_target};
 use super::{Judged, Kind, fold, refuse};
+use crate::install::layout;
 use crate::refusal::Refusal;
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub struct Shape<'a> {
     pub runtime: &'a str,
     /// How the runtime's main library begins (`libllama`); empty where it has none.
     pub library: &'a str,
+    /// The folder of the install that the archive's own `bin/` and `lib/` go to; empty for the install itself.
+    pub into: &'a str,
 }
 
 impl<'a> Shape<'a> {
@@ -27,7 +30,8 @@ impl<'a> Shape<'a> {
             "basert" => "libbaseRT",
             _ => "",
         };
-        Self { runtime, library }
+        let into = if runtime == "mlx" { layout::PYTHON } else { "" };
+        Self { runtime, library, into }
     }
 
     /// Where the install's worker lies.
@@ -84,8 +88,8 @@ pub struct Arrangement {
 
 /// How one archive's paths become an install's.
 enum Lay<'a> {
-    /// It has `bin/` and `lib/`: everything below its top folder stays where it is.
-    Kept,
+    /// It has `bin/` and `lib/`: everything below its top folder stays as it is, in this folder.
+    Kept(&'a str),
     /// The files of one folder, flat in `lib/`.
     Flat(&'a str),
 }
@@ -94,7 +98,7 @@ impl Lay<'_> {
     fn map(&self, judged: &Judged, path: &str) -> Option<String> {
         let below = judged.below_top(path);
         match self {
-            Self::Kept => below.map(ToOwned::to_owned),
+            Self::Kept(into) => below.map(|below| join(into, below)),
             Self::Flat(folder) => {
                 let name = match *folder {
                     "" => path,
@@ -124,7 +128,7 @@ pub fn arrange(archives: &[Judged], shape: Shape<'_>) -> Result<Arrangement, Ref
                 continue;
             }
             if member.kind == Kind::Dir {
-                if matches!(lay, Lay::Kept) {
+                if matches!(lay, Lay::Kept(_)) {
                     dirs.insert(path);
                 }
                 continue;
@@ -177,11 +181,20 @@ pub fn arrange(archives: &[Judged], shape: Shape<'_>) -> Result<Arrangement, Ref
     Ok(out)
 }
 
+/// A path in a folder; either may be empty.
+fn join(folder: &str, path: &str) -> String {
+    match (folder, path) {
+        ("", path) => path.to_owned(),
+        (folder, "") => folder.to_owned(),
+        (folder, path) => format!("{folder}/{path}"),
+    }
+}
+
 /// A link's target as seen from its new place; `None` where what it names is left out.
 fn relink(judged: &Judged, lay: &Lay<'_>, link: &str, resolved: &str) -> Option<String> {
     let target = match lay {
         // The top folder becomes the install itself.
-        Lay::Kept => judged.below_top(resolved).unwrap_or_default().to_owned(),
+        Lay::Kept(into) => join(into, judged.below_top(resolved).unwrap_or_default()),
         Lay::Flat(_) => {
             let there =
                 judged.members().iter().any(|member| member.path == resolved && member.kind != Kind::Dir);
@@ -197,7 +210,7 @@ fn relink(judged: &Judged, lay: &Lay<'_>, link: &str, resolved: &str) -> Option<
     Some(if parts.is_empty() { ".".into() } else { parts.join("/") })
 }
 
-fn lay_of<'a>(judged: &'a Judged, shape: Shape<'_>, first: bool) -> Result<Lay<'a>, Refusal> {
+fn lay_of<'a>(judged: &'a Judged, shape: Shape<'a>, first: bool) -> Result<Lay<'a>, Refusal> {
     let has = |folder: &str| {
         judged.members().iter().any(|member| {
             judged
@@ -206,7 +219,7 @@ fn lay_of<'a>(judged: &'a Judged, shape: Shape<'_>, first: bool) -> Result<Lay<'
         })
     };
     if has("bin") && has("lib") {
-        return Ok(Lay::Kept);
+        return Ok(Lay::Kept(shape.into));
     }
     let mut best: Option<&str> = None;
     for member in judged.members().iter().filter(|member| member.kind != Kind::Dir) {

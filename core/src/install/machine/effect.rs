@@ -2,6 +2,7 @@
 
 use crate::install::archive::{Arrangement, Limits, Member, Placement};
 use crate::install::inventory::Found;
+use crate::install::pip::Variable;
 use crate::install::{Lease, Source};
 use crate::machine::EffectId;
 use crate::refusal::Refusal;
@@ -99,6 +100,18 @@ pub enum Action {
         from: String,
         /// The new file.
         to: String,
+    },
+    /// Run a staged program in the runtime's directory: `Ran`, whatever came of it. Its standard input
+    /// is a pipe that nothing is written to and that ends when superfluid does.
+    Run {
+        /// The program.
+        program: String,
+        /// Its arguments. Relative paths among them are relative to the runtime's directory.
+        args: Vec<String>,
+        /// All it gets of an environment; see [`environment`](crate::install::pip::environment).
+        env: Vec<Variable>,
+        /// Longest run, in milliseconds; then it is killed.
+        limit_ms: u64,
     },
     /// Run `<worker> check` without credential-named variables: `Ran`, whatever came of it.
     Check {
@@ -218,7 +231,7 @@ pub struct Listing {
     pub stale: Vec<String>,
 }
 
-/// What came of running the staged worker.
+/// What came of running a staged program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "snake_case")]
 pub enum Run {

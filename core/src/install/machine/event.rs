@@ -73,6 +73,15 @@ pub enum Event {
         /// Their bytes.
         bytes: u64,
     },
+    /// pip fetches, verifies and unpacks an environment's packages.
+    Packages {
+        /// How many.
+        count: u64,
+        /// Bytes of their wheels.
+        bytes: u64,
+        /// Which index they come from.
+        from: String,
+    },
     /// The staged worker looks for devices.
     Checking,
     /// This plan's backend has no device here; the next plan is tried.

@@ -107,11 +107,28 @@ pub(super) fn size(name: &str, expected: u64, got: u64) -> Refusal {
 }
 
 /// No worker came with the archive and none lies beside superfluid.
-pub(super) fn no_adapter(runtime: &str, worker: &str) -> Refusal {
-    Refusal::new("no_adapter", format!("the archive has no {worker}, and no adapter lies beside superfluid"))
-        .hint(format!(
-            "put superfluid-worker-{runtime} beside the superfluid binary, or in libexec/superfluid"
-        ))
+pub(super) fn no_worker(runtime: &str, worker: &str) -> Refusal {
+    adapter_hint(
+        runtime,
+        Refusal::new(
+            "no_adapter",
+            format!("the archive has no {worker}, and no adapter lies beside superfluid"),
+        ),
+    )
+}
+
+/// A runtime's worker comes with superfluid alone, and this one has none.
+pub(super) fn no_adapter(runtime: &str) -> Refusal {
+    let message = format!(
+        "no adapter for {runtime} lies beside superfluid, and an install of {runtime} is of no use without one"
+    );
+    adapter_hint(runtime, Refusal::new("no_adapter", message))
+}
+
+fn adapter_hint(runtime: &str, refusal: Refusal) -> Refusal {
+    refusal.hint(format!(
+        "put superfluid-worker-{runtime} beside the superfluid binary, or in libexec/superfluid"
+    ))
 }
 
 /// No plan stands.

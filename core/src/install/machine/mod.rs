@@ -17,6 +17,7 @@ mod event;
 mod failure;
 mod install;
 mod names;
+mod pip;
 mod retry;
 mod verdict;
 
@@ -411,7 +412,7 @@ fn fits(action: &Action, outcome: &Outcome) -> bool {
         | (Action::List, Outcome::Listing(_))
         | (Action::Fetch { .. }, Outcome::Fetched { .. } | Outcome::Broken { .. })
         | (Action::Survey { .. }, Outcome::Members { .. })
-        | (Action::Check { .. }, Outcome::Ran(_))
+        | (Action::Check { .. } | Action::Run { .. }, Outcome::Ran(_))
         | (Action::Inventory { .. }, Outcome::Inventory { .. })
         | (_, Outcome::Failed(_)) => true,
         (
@@ -420,6 +421,7 @@ fn fits(action: &Action, outcome: &Outcome) -> bool {
             | Action::Fetch { .. }
             | Action::Survey { .. }
             | Action::Check { .. }
+            | Action::Run { .. }
             | Action::Inventory { .. },
             _,
         ) => false,

@@ -1,6 +1,6 @@
 //! What the staged worker's check says about a plan.
 
-use super::effect::{FaultKind, Run};
+use super::effect::{Fault, FaultKind, Run};
 use super::failure;
 use crate::capability::CheckReport;
 use crate::install::Plan;
@@ -43,17 +43,7 @@ pub fn read_report(run: &Run, who: &str) -> Result<CheckReport, Refusal> {
         Err(refusal)
     };
     match run {
-        Run::NotStarted(fault) => Err(match fault.kind {
-            FaultKind::NotFound => Refusal::new(
-                "worker_check_failed",
-                format!(
-                    "{}: the program loader or interpreter it names is not on this system",
-                    fault.message
-                ),
-            )
-            .hint("this build was made for another C library (glibc or musl) or another system"),
-            _ => failure::explain(fault),
-        }),
+        Run::NotStarted(fault) => Err(not_started("worker_check_failed", fault)),
         Run::TimedOut { stderr } => broken("did not end its check in time and was stopped".into(), stderr),
         Run::Exited { code: Some(0), stdout, stderr, .. } => serde_json::from_str(stdout.trim())
             .or_else(|error| broken(format!("printed a check report that cannot be read ({error})"), stderr)),
@@ -64,6 +54,18 @@ pub fn read_report(run: &Run, who: &str) -> Result<CheckReport, Refusal> {
             broken(format!("was ended by {}", failure::signal(*signal)), stderr)
         }
         Run::Exited { stderr, .. } => broken("ended in an unknown way".into(), stderr),
+    }
+}
+
+/// A staged program could not be started.
+pub(super) fn not_started(code: &str, fault: &Fault) -> Refusal {
+    match fault.kind {
+        FaultKind::NotFound => Refusal::new(
+            code,
+            format!("{}: the program loader or interpreter it names is not on this system", fault.message),
+        )
+        .hint("this build was made for another C library (glibc or musl) or another system"),
+        _ => failure::explain(fault),
     }
 }
 

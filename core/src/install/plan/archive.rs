@@ -63,6 +63,7 @@ pub(super) fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Res
         version,
         backend: family(&backend).into(),
         assets: vec![asset],
+        packages: None,
         reason: reason.clone(),
     };
     let candidate = Candidate {
@@ -76,7 +77,7 @@ pub(super) fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Res
 }
 
 /// An address is https; anything without `://` is a path.
-fn source(from: &str) -> Result<Source, Refusal> {
+pub(super) fn source(from: &str) -> Result<Source, Refusal> {
     if from.is_empty() {
         return Err(
             Refusal::new("bad_source", "--from names no archive").hint("pass a path or an https address")

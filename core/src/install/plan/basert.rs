@@ -44,6 +44,7 @@ pub(super) fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Res
         version: version.into(),
         backend: engine.backend.into(),
         assets: vec![asset],
+        packages: None,
         reason: engine.reason.clone(),
     };
     let candidate = Candidate {

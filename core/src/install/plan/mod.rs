@@ -4,6 +4,7 @@
 mod archive;
 mod basert;
 mod judge;
+mod mlx;
 
 use super::check::{self, Sha256};
 use super::recipe::{Asset, Recipe, Role};
@@ -27,7 +28,7 @@ pub struct Request {
     pub version: Option<String>,
     /// `--backend B`: a family (`cuda`) or an exact build (`cuda-12.8`); no fallback.
     pub backend: Option<String>,
-    /// `--from <archive>`: an https address or a path.
+    /// `--from <archive>`: an https address or a path. For mlx a package index.
     pub from: Option<String>,
     /// `--sha256 H`, with `--from`.
     pub sha256: Option<String>,
@@ -75,8 +76,8 @@ const ORDER: [&str; 7] = ["metal", "cuda", "rocm", "vulkan", "cpu", "sycl", "ope
 /// [`plan`] would refuse without looking at assets.
 pub fn wants_listing<'a>(request: &'a Request, recipe: &Recipe) -> Result<Option<&'a str>, Refusal> {
     validate(request)?;
-    // A basert release is never installed on its page's word, so the page is not asked.
-    if request.from.is_some() || request.runtime == RuntimeId::Basert {
+    // A basert release is never installed on its page's word, and of an mlx one every wheel is pinned.
+    if request.from.is_some() || matches!(request.runtime, RuntimeId::Basert | RuntimeId::Mlx) {
         return Ok(None);
     }
     match &request.version {
@@ -92,6 +93,9 @@ pub fn wants_listing<'a>(request: &'a Request, recipe: &Recipe) -> Result<Option
 /// [`wants_listing`] what [`Recipe::with_listing`] made of its release listing.
 pub fn plan(request: &Request, facts: &HostFacts, recipe: &Recipe) -> Result<Planning, Refusal> {
     validate(request)?;
+    if request.runtime == RuntimeId::Mlx {
+        return mlx::plan(request, facts, recipe);
+    }
     if request.from.is_some() {
         return archive::plan(request, facts, recipe);
     }
@@ -203,6 +207,7 @@ fn of_recipe(
         version: recipe.version.clone(),
         backend: asset.family().into(),
         assets,
+        packages: None,
         reason: reason.into(),
     })
 }

@@ -5,6 +5,7 @@ mod listing;
 pub use listing::AssetName;
 
 use super::check::{self, Sha256};
+use super::packages::Wheel;
 use super::{InstallName, Trust};
 use crate::refusal::Refusal;
 use crate::runtime::RuntimeId;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 const LLAMACPP: &str = include_str!("llamacpp.json");
 const BASERT: &str = include_str!("basert.json");
+const MLX: &str = include_str!("mlx.json");
 
 /// What an asset holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,8 @@ pub enum Role {
     Runtime,
     /// The CUDA runtime libraries, for a system without them.
     CudaRuntime,
+    /// A Python interpreter of the runtime's own.
+    Python,
 }
 
 /// One file of a release.
@@ -67,9 +71,9 @@ pub struct Recipe {
     pub published: String,
     /// The project on its forge.
     pub project: String,
-    /// An asset's address, with `{version}` and `{name}`.
+    /// An asset's address, with `{name}`, and `{version}` where releases are named after versions.
     pub url_template: String,
-    /// Where the assets of another version are listed, with `{version}`.
+    /// Where the assets of another version are listed, with `{version}`; empty where nowhere.
     pub release_api_template: String,
     /// CUDA major → the oldest driver branch that runs it.
     pub cuda_driver_min: BTreeMap<u32, u32>,
@@ -83,6 +87,9 @@ pub struct Recipe {
     /// Other versions whose digests are pinned.
     #[serde(default)]
     pub others: Vec<Release>,
+    /// The packages of its Python environment, where it has one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wheels: Vec<Wheel>,
 }
 
 /// Another version's files.
@@ -105,11 +112,7 @@ fn text_of(runtime: RuntimeId) -> Result<&'static str, Refusal> {
         RuntimeId::Mock => Err(Refusal::new("no_recipe", "the mock runtime is built in")
             .hint("serve with --runtime mock; there is nothing to install")),
         RuntimeId::Basert => Ok(BASERT),
-        RuntimeId::Mlx => Err(Refusal::new(
-            "no_recipe",
-            format!("this build does not manage installs of the {runtime} runtime"),
-        )
-        .hint(format!("put a worker of your own in {}", runtime.worker_variable()))),
+        RuntimeId::Mlx => Ok(MLX),
     }
 }
 
@@ -143,7 +146,8 @@ impl Recipe {
 
     /// The address of a file of `version`.
     pub fn url_of(&self, version: &str, name: &str) -> String {
-        self.url_template.replace("{version}", version).replace("{name}", name)
+        // A plus may stand in a file's name; in an address some take it for a space.
+        self.url_template.replace("{version}", version).replace("{name}", &name.replace('+', "%2B"))
     }
 
     /// The files of `version` whose digests are pinned.
@@ -182,10 +186,16 @@ impl Recipe {
     fn validate(&self) -> Result<(), Refusal> {
         let bad = |what: String| Err(Refusal::new("bad_recipe", what));
         check::version(&self.version)?;
-        for template in [&self.url_template, &self.release_api_template] {
-            if !template.starts_with("https://") || !template.contains("{version}") {
+        // What a Python environment is made of is another project's, and named after its versions.
+        let own_releases = self.wheels.is_empty();
+        let api = (!self.release_api_template.is_empty()).then_some((&self.release_api_template, true));
+        for (template, versioned) in [(&self.url_template, own_releases)].into_iter().chain(api) {
+            if !template.starts_with("https://") || versioned && !template.contains("{version}") {
                 return bad(format!("{template:?} is not an https address with a {{version}} in it"));
             }
+        }
+        for wheel in &self.wheels {
+            wheel.validate()?;
         }
         let mut names = BTreeSet::new();
         let own = self.assets.iter().map(|asset| (&self.version, asset));

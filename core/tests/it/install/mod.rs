@@ -4,6 +4,7 @@ mod basert;
 mod from;
 mod inventory;
 mod manifest;
+pub(crate) mod mlx;
 mod names;
 mod plan;
 mod rank;

@@ -11,7 +11,7 @@ fn paths(all: &Arrangement) -> Vec<&str> {
     all.files.iter().flatten().map(|file| file.path.as_str()).collect()
 }
 
-const LLAMA: Shape<'static> = Shape { runtime: "llamacpp", library: "libllama" };
+const LLAMA: Shape<'static> = Shape { runtime: "llamacpp", library: "libllama", into: "" };
 
 #[test]
 fn a_release_archive_is_laid_flat_in_lib() {

@@ -8,6 +8,7 @@ use superfluid_core::install::inventory::{Content, Found};
 use superfluid_core::install::machine::{
     Action, Effect, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome, Run,
 };
+use superfluid_core::install::pip::Variable;
 use superfluid_core::install::{Lease, Source};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +36,18 @@ pub(crate) fn digest(name: &str) -> String {
 
 /// What a check of a device of `backend` prints.
 pub(crate) fn report(backends: &[&str]) -> Run {
+    report_of("llamacpp", backends)
+}
+
+/// The same of another runtime's worker.
+pub(crate) fn report_of(runtime: &str, backends: &[&str]) -> Run {
     let device = |backend: &&str| {
         let kind = if *backend == "cpu" { "cpu" } else { "gpu" };
         format!(r#"{{"backend":"{backend}","name":"D","kind":"{kind}","memory_total":0,"memory_free":0}}"#)
     };
     let devices: Vec<String> = backends.iter().map(device).collect();
     let stdout = format!(
-        r#"{{"runtime":"llamacpp","worker":"0","protocol":1,"version":"b","formats":["gguf"],"devices":[{}],"capabilities":{{}}}}"#,
+        r#"{{"runtime":"{runtime}","worker":"0","protocol":1,"version":"b","formats":["gguf"],"devices":[{}],"capabilities":{{}}}}"#,
         devices.join(",")
     );
     Run::Exited { code: Some(0), signal: None, stdout, stderr: String::new() }
@@ -51,8 +57,13 @@ pub(crate) fn file(path: &str) -> Member {
     Member { path: path.into(), kind: Kind::File { executable: false }, size: 3 }
 }
 
-/// The members of every archive in the model.
-pub(crate) fn members() -> Vec<Member> {
+/// The members of every archive in the model: a Python, or llama.cpp.
+pub(crate) fn members(archive: &str) -> Vec<Member> {
+    if archive.starts_with("cpython") {
+        let kind = Kind::Symlink { target: "python3.12".into() };
+        let link = Member { path: "python/bin/python3".into(), kind, size: 0 };
+        return vec![link, file("python/bin/python3.12"), file("python/lib/python3.12/os.py")];
+    }
     vec![file("llama/libllama.so"), file("llama/libggml.so"), file("llama/LICENSE")]
 }
 
@@ -115,7 +126,8 @@ impl Disk {
                 let name = path.rsplit('/').next().unwrap_or_default();
                 return Ok(Outcome::Fetched { bytes: 9, sha256: digest(name) });
             }
-            Action::Survey { .. } => return Ok(Outcome::Members { members: members() }),
+            Action::Survey { name, .. } => return Ok(Outcome::Members { members: members(name) }),
+            Action::Run { program, args, env, .. } => return self.pip(program, args, env).map(Outcome::Ran),
             Action::Check { worker, .. } => {
                 assert!(matches!(self.nodes.get(worker), Some(Node::File(_))), "no worker at {worker}");
                 return Ok(Outcome::Ran(check(worker)));
@@ -156,6 +168,30 @@ impl Disk {
         Ok(Outcome::Done)
     }
 
+    /// pip in the model: a file for each requirement, and a launcher.
+    fn pip(&mut self, program: &str, args: &[String], env: &[Variable]) -> Result<Run, Fault> {
+        assert!(matches!(self.nodes.get(program), Some(Node::Link(_))), "no interpreter at {program}");
+        let after =
+            |flag: &str| args[args.iter().position(|arg| arg == flag).expect("it is passed") + 1].clone();
+        let (target, list) = (after("--target"), after("-r"));
+        let list = self.text(&list).expect("the requirements were written");
+        for variable in env {
+            if let Variable::Set { name, value } = variable
+                && name == "TMPDIR"
+            {
+                self.new_node(&format!("{value}/scratch"), Node::File("half".into()))?;
+            }
+        }
+        self.new_node(&target, Node::Dir)?;
+        for line in list.lines() {
+            let package = line.split("==").next().expect("a package");
+            self.new_node(&format!("{target}/{package}.py"), Node::File(line.into()))?;
+        }
+        self.new_node(&format!("{target}/bin"), Node::Dir)?;
+        self.new_node(&format!("{target}/bin/launcher"), Node::File(format!("#!{program}")))?;
+        Ok(Run::Exited { code: Some(0), signal: None, stdout: String::new(), stderr: String::new() })
+    }
+
     /// Every file and link below a folder.
     pub(crate) fn inventory(&self, root: &str) -> Vec<Found> {
         let below = self.nodes.iter().filter_map(|(path, node)| {
@@ -189,7 +225,9 @@ impl Disk {
                 Node::Link(_) => EntryKind::Symlink,
             },
             manifest: self.text(&format!("{name}/runtime.json")),
-            worker: self.nodes.contains_key(&format!("{name}/bin/superfluid-worker-llamacpp")),
+            worker: ["llamacpp", "mlx"]
+                .iter()
+                .any(|id| self.nodes.contains_key(&format!("{name}/bin/superfluid-worker-{id}"))),
         });
         let current = match self.nodes.get("current") {
             Some(Node::Link(target)) => Some(target.clone()),

@@ -6,6 +6,8 @@ mod cut;
 mod disk;
 mod lease;
 mod machine;
+mod mlx;
+mod pip;
 mod renew;
 mod retry;
 mod verdict;
@@ -21,6 +23,7 @@ pub(crate) fn plan(version: &str, backend: &str) -> Plan {
         version: version.into(),
         backend: backend.into(),
         assets: vec![asset(&format!("{version}-{backend}.tar.gz"))],
+        packages: None,
         reason: "a test".into(),
     }
 }

@@ -162,10 +162,11 @@ fn a_damaged_install_is_named() {
 /// Where this build installs none, the hint does not name a command that would be refused.
 #[test]
 fn a_runtime_that_is_not_managed_is_not_advised_to_be_installed() {
-    let Ok(Resolution::NotInstalled { refusal, .. }) = resolve(RuntimeId::Mlx, None, &bare()) else {
+    let bare = ResolveFacts { linked: Vec::new(), ..bare() };
+    let Ok(Resolution::NotInstalled { refusal, .. }) = resolve(RuntimeId::Mock, None, &bare) else {
         panic!()
     };
-    assert_eq!(refusal.hints, ["put a worker of your own in SUPERFLUID_WORKER_MLX"]);
+    assert_eq!(refusal.hints, ["serve with --runtime mock; there is nothing to install"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The work of an install: one attempt a plan, each staged, checked and then placed.
 
+mod environment;
 mod fetch;
 mod place;
 mod settings;
@@ -9,7 +10,7 @@ pub use settings::{Purpose, Settings};
 
 use super::effect::{Action, Fault, Listing, Outcome};
 use super::retry::Attempts;
-use super::{Event, Finished, Next, Verdict, failure, judge_check, names};
+use super::{Event, Finished, Next, Verdict, failure, judge_check, names, pip};
 use crate::install::archive::{Arrangement, Judged, Limits, Shape, arrange, judge};
 use crate::install::{Manifest, Plan, inventory, layout};
 use crate::refusal::Refusal;
@@ -30,6 +31,10 @@ enum Step {
     Folders,
     Unpack(usize),
     Links,
+    Temporary,
+    Requirements,
+    Packages,
+    Launchers,
     Adapter,
     Check,
     Inventory,
@@ -117,7 +122,7 @@ impl Install {
         events: &mut VecDeque<Event>,
     ) -> Result<Next, Refusal> {
         match (self.step, outcome) {
-            (Step::Begin, _) => Ok(self.begin(listing, events)),
+            (Step::Begin, _) => self.begin(listing, events),
             (Step::Stage, _) => Ok(self.fetch(0, events)),
             (Step::Fetch(index), Some(Outcome::Fetched { bytes, sha256 })) => {
                 self.verify(index, bytes, sha256, events)?;
@@ -150,7 +155,17 @@ impl Install {
                 Ok(self.unpack(index + 1, events))
             }
             (Step::Unpack(_), _) => Ok(self.links()),
-            (Step::Links, _) => self.adapter(events),
+            (Step::Links, _) => match &self.plan().packages {
+                Some(_) => Ok(self.temporary()),
+                None => self.adapter(events),
+            },
+            (Step::Temporary, _) => Ok(self.requirements()),
+            (Step::Requirements, _) => Ok(self.packages(events)),
+            (Step::Packages, Some(Outcome::Ran(run))) => {
+                pip::judge(&run)?;
+                Ok(self.launchers())
+            }
+            (Step::Launchers, _) => self.adapter(events),
             (Step::Adapter, _) => Ok(self.check(events)),
             (Step::Check, Some(Outcome::Ran(run))) => match judge_check(&run, self.plan()) {
                 Verdict::Stands(report) => {
@@ -204,13 +219,13 @@ impl Install {
             }),
             (Step::Default, _) => Ok(self.sync_default()),
             (Step::DefaultNames, _) => Ok(self.commit()),
-            (Step::Fetch(_) | Step::Survey(_) | Step::Check | Step::Inventory, _) => {
+            (Step::Fetch(_) | Step::Survey(_) | Step::Packages | Step::Check | Step::Inventory, _) => {
                 Err(Refusal::new("io", "an effect was answered with another's outcome"))
             }
         }
     }
 
-    fn begin(&mut self, listing: &Listing, events: &mut VecDeque<Event>) -> Next {
+    fn begin(&mut self, listing: &Listing, events: &mut VecDeque<Event>) -> Result<Next, Refusal> {
         self.digests.clear();
         self.sizes.clear();
         self.judged.clear();
@@ -221,13 +236,17 @@ impl Install {
         if let Some(known) = known {
             self.digests = known;
             if self.is_there(listing) {
-                return self.already(listing);
+                return Ok(self.already(listing));
             }
             self.digests.clear();
         }
+        if self.plan().packages.is_some() && self.settings.adapter.is_none() {
+            // No package brings the worker: better said before anything is fetched.
+            return Err(failure::no_adapter(&self.plan().runtime));
+        }
         self.step = Step::Stage;
         self.staged = true;
-        undoable(Action::MakeDir { path: self.stage() })
+        Ok(undoable(Action::MakeDir { path: self.stage() }))
     }
 
     fn no_device(&mut self, reason: String, events: &mut VecDeque<Event>) -> Result<Next, Refusal> {

@@ -5,7 +5,6 @@ use crate::install::machine::effect::{Action, Listing};
 use crate::install::machine::{Next, default_of, edit, installed, names};
 use crate::install::{Installed, Manifest, layout};
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 impl Install {
@@ -16,11 +15,9 @@ impl Install {
         }
         let there = installed(listing).into_iter().find(|install| install.name == self.plan().name);
         there.and_then(|install| install.manifest).is_some_and(|manifest| {
-            manifest
-                .sources
-                .iter()
-                .map(|source| source.sha256.as_str())
-                .eq(self.digests.iter().map(String::as_str))
+            let wheels = self.plan().packages.iter().flat_map(|packages| &packages.wheels);
+            let planned = self.digests.iter().chain(wheels.map(|wheel| &wheel.sha256));
+            manifest.sources.iter().map(|source| &source.sha256).eq(planned)
         })
     }
 

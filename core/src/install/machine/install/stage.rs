@@ -48,7 +48,7 @@ impl Install {
             return Ok(self.check(events));
         }
         let Some(from) = self.settings.adapter.clone() else {
-            return Err(failure::no_adapter(&self.plan().runtime, &self.worker()));
+            return Err(failure::no_worker(&self.plan().runtime, &self.worker()));
         };
         self.step = Step::Adapter;
         Ok(undoable(Action::CopyProgram { from, to: format!("{}/{}", self.tree(), self.worker()) }))
