@@ -24,7 +24,7 @@ use superfluid_io_tokio::http::Server;
 /// What `superfluid serve` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The model: a file, a directory, or its id in the hub (ORG/MODEL[:QUANTIZATION])
+    /// The model: a file, a directory, or its id in the hub (ORG/MODEL or ORG/MODEL:QUANTIZATION)
     model: PathBuf,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
