@@ -1,5 +1,6 @@
 //! The running daemon: worker, server and signals.
 
+use super::notify;
 use super::prepare::{Choice, Prepared};
 use super::screen::Screen;
 use crate::print;
@@ -111,11 +112,19 @@ async fn attend(
     let mut since = Instant::now();
     let mut lives = 0;
     let mut asked = 0;
+    let mut told = 0;
+    let mut beat = notify::Beat::new();
     loop {
         tokio::select! {
             notice = notices.recv() => match notice {
                 Some(Notice::Met { .. }) => since = Instant::now(),
-                Some(Notice::Progress { permille }) => attended.screen.progress(permille),
+                Some(Notice::Progress { permille }) => {
+                    attended.screen.progress(permille);
+                    if lives == 0 && permille / 50 != told / 50 {
+                        told = permille;
+                        notify::status(&format!("loading {}: {} %", attended.id, permille / 10));
+                    }
+                }
                 Some(Notice::Ready(loaded)) => {
                     lives += 1;
                     if lives == 1 {
@@ -124,6 +133,7 @@ async fn attend(
                             attended.screen.line(&format!("warning: this kernel can't keep the worker from {what}"));
                         }
                         attended.screen.ready(id, &loaded, url, key, since.elapsed());
+                        notify::ready(id);
                     } else {
                         attended.screen.end_progress();
                         attended.screen.line("the worker is back");
@@ -143,8 +153,10 @@ async fn attend(
                 Some(Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
                 Some(Notice::Stopped) | None => return ExitCode::FAILURE,
             },
+            () = beat.next() => notify::alive(),
             () = signals.next() => {
                 asked += 1;
+                notify::stopping();
                 let running = attended.worker.view().jobs;
                 if asked == 1 {
                     attended.screen.end_progress();

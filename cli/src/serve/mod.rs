@@ -4,6 +4,7 @@ mod check;
 pub(crate) mod config;
 mod daemon;
 mod key;
+mod notify;
 mod prepare;
 mod sandbox;
 mod screen;

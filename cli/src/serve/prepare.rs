@@ -2,6 +2,7 @@
 //! its worker, and install it where it is missing.
 
 use super::ServeArgs;
+use super::notify;
 use super::sandbox::Allowed;
 use crate::print::{self, plain};
 use crate::pull;
@@ -194,7 +195,8 @@ fn place(found: &Resolved) -> String {
 fn program(found: &Resolved, verb: &str) -> Program {
     let keep = |name: &OsString| {
         let name = name.to_string_lossy();
-        !is_credential(&name) && name != Sandbox::VARIABLE && !found.unset.iter().any(|unset| *unset == name)
+        let own = name == Sandbox::VARIABLE || notify::VARIABLES.contains(&&*name);
+        !is_credential(&name) && !own && !found.unset.iter().any(|unset| *unset == name)
     };
     Program {
         path: (&found.program).into(),

@@ -15,4 +15,5 @@ mod renew;
 mod runtimes;
 mod sandbox;
 mod serve;
+mod service;
 mod verify;

@@ -1,0 +1,58 @@
+//! What a service manager hears.
+
+use crate::daemon::{Daemon, command};
+use std::fs;
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+/// Reads datagrams until one holds `needle`; all of them.
+fn until(socket: &UnixDatagram, needle: &str) -> String {
+    let mut all = String::new();
+    let mut buffer = [0; 4096];
+    while !all.contains(needle) {
+        let n = socket.recv(&mut buffer).unwrap_or_else(|error| panic!("{error} before {needle:?}: {all}"));
+        all += &String::from_utf8_lossy(&buffer[..n]);
+    }
+    all
+}
+
+#[test]
+fn systemd_is_told_when_it_is_ready_that_it_lives_and_when_it_stops() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let script = r#"{"mock":1,"load_ms":300}"#;
+    let variables = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "200000")];
+    let mut daemon = Daemon::start_in(script, &[], &variables);
+    let told = until(&socket, "READY=1");
+    let loading = told.find("STATUS=loading tiny: ").expect(&told);
+    assert!(loading < told.find("READY=1").unwrap(), "{told}");
+    until(&socket, "WATCHDOG=1");
+    #[cfg(target_os = "linux")]
+    {
+        let environment = fs::read(format!("/proc/{}/environ", daemon.worker())).unwrap();
+        let environment = String::from_utf8_lossy(&environment);
+        assert!(!environment.contains("NOTIFY_SOCKET") && !environment.contains("WATCHDOG"), "{environment}");
+    }
+    daemon.signal("-TERM");
+    until(&socket, "STOPPING=1");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_unit_of_the_docs_gives_flags_that_are_ones() {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/superfluid.service");
+    let unit = fs::read_to_string(unit).unwrap();
+    let start =
+        unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/superfluid ")).unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("api-key"), "key").unwrap();
+    fs::write(temp.path().join("superfluid.toml"), "port = 0\n").unwrap();
+    let here = temp.path().display().to_string();
+    let start = start.replace("/etc/superfluid", &here).replace("%d", &here);
+    let mut args: Vec<&str> = start.split(' ').skip(1).collect();
+    args.push("--check");
+    let output = command(temp.path(), r#"{"mock":1}"#, &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
