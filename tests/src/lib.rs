@@ -1,8 +1,9 @@
 //! What superfluid's tests, benches and the two newcomer commands share.
 //!
-//! [`things`] fetches the real runtimes, models and clients; [`daemon`] starts a daemon and
+//! [`crashes`] kills workers under streams. [`things`] fetches the real runtimes, models and clients; [`daemon`] starts a daemon and
 //! [`http`] talks to it byte for byte; [`gate`] checks the laws the compiler alone does not.
 
+pub mod crashes;
 pub mod daemon;
 pub mod gate;
 pub mod http;

@@ -56,13 +56,13 @@ fn a_key_in_the_environment_is_asked_for_and_a_flag_comes_before_it() {
 #[test]
 fn a_key_that_is_none_is_told_without_the_key() {
     let (temp, path) = key_file(0o600);
-    fs::write(&path, "two words\n").unwrap();
+    fs::write(&path, "s\u{e9}cret words\n").unwrap();
     let gone = temp.path().join("gone");
-    for args in [["--api-key", "two words"], ["--api-key-file", path.to_str().unwrap()]] {
+    for args in [["--api-key", "s\u{e9}cret words"], ["--api-key-file", path.to_str().unwrap()]] {
         let output = command(temp.path(), SCRIPT, &args).output().unwrap();
         let log = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{log}");
-        assert!(log.starts_with("error: the API key ") && !log.contains("two words"), "{log}");
+        assert!(log.starts_with("error: the API key ") && !log.contains("s\u{e9}cret words"), "{log}");
     }
     let output = command(temp.path(), SCRIPT, &["--api-key-file", gone.to_str().unwrap()]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("gone can't be read"), "{output:?}");

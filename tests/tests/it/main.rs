@@ -1,5 +1,6 @@
 //! Everything that needs more than one package, or the real things.
 
+mod crashes;
 mod gate;
 mod http;
 mod llama;

@@ -125,7 +125,7 @@ fn an_origin_is_read_as_browsers_write_it_and_nothing_else_is_one() {
 #[test]
 fn a_key_is_what_a_header_can_carry() {
     assert_eq!(parse_key(" s3cret\n", "it").unwrap(), "s3cret");
-    for bad in ["", " \n", "two words", "caf\u{e9}", "one\ntwo", &"k".repeat(2000)] {
+    for bad in ["", " \n", "tab\tbed", "caf\u{e9}", "one\ntwo", &"k".repeat(2000)] {
         let refusal = parse_key(bad, "the API key of it").unwrap_err();
         assert_eq!(refusal.code, "bad_api_key");
         assert!(refusal.message.starts_with("the API key of it "));

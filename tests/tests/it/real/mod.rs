@@ -5,6 +5,7 @@ mod bad_models;
 mod batch;
 mod client;
 mod install;
+mod killed;
 mod parting;
 mod starts;
 

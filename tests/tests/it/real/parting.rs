@@ -84,6 +84,31 @@ impl Bare {
         None
     }
 
+    /// How far a greedily served text's tokens lie below the best of a teacher-forced pass over
+    /// it, at the worst of them. Where several tokens could begin what is left, the likeliest is taken
+    /// to be the one that was generated.
+    pub(super) fn worst(&self, prompt: &[Token], served: &str) -> f32 {
+        let mut context = self.context();
+        let mut logits = context.after(0, prompt);
+        let (mut rest, mut worst) = (served.as_bytes(), 0.0_f32);
+        let mut at = prompt.len();
+        while !rest.is_empty() {
+            let best = logits.iter().copied().fold(f32::MIN, f32::max);
+            let begins = |token: &Token| {
+                let piece = self.vocabulary.piece(*token);
+                !piece.is_empty() && rest.starts_with(&piece)
+            };
+            let tokens = (0..self.vocabulary.size()).filter(begins);
+            let taken = tokens.max_by(|a, b| logits[*a as usize].total_cmp(&logits[*b as usize]));
+            let Some(taken) = taken else { return f32::INFINITY };
+            worst = worst.max(best - logits[taken as usize]);
+            rest = &rest[self.vocabulary.piece(taken).len()..];
+            logits = context.after(at, &[taken]);
+            at += 1;
+        }
+        worst
+    }
+
     /// `other` is the text that the other candidate, whichever token it is, begins.
     fn gap_after(&self, forced: &[Token], bare: Token, other: &[u8]) -> f32 {
         let logits = self.context().after(0, forced);
