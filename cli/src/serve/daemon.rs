@@ -1,6 +1,6 @@
 //! The running daemon: worker, server and signals.
 
-use super::notify;
+use super::notify::Manager;
 use super::prepare::{Choice, Prepared};
 use super::screen::Screen;
 use crate::print;
@@ -113,7 +113,7 @@ async fn attend(
     let mut lives = 0;
     let mut asked = 0;
     let mut told = 0;
-    let mut beat = notify::Beat::new();
+    let mut manager = Manager::new();
     loop {
         tokio::select! {
             notice = notices.recv() => match notice {
@@ -122,7 +122,7 @@ async fn attend(
                     attended.screen.progress(permille);
                     if lives == 0 && permille / 50 != told / 50 {
                         told = permille;
-                        notify::status(&format!("loading {}: {} %", attended.id, permille / 10));
+                        manager.status(format!("loading {}: {} %", attended.id, permille / 10));
                     }
                 }
                 Some(Notice::Ready(loaded)) => {
@@ -133,7 +133,7 @@ async fn attend(
                             attended.screen.line(&format!("warning: this kernel can't keep the worker from {what}"));
                         }
                         attended.screen.ready(id, &loaded, url, key, since.elapsed());
-                        notify::ready(id);
+                        manager.ready(id);
                     } else {
                         attended.screen.end_progress();
                         attended.screen.line("the worker is back");
@@ -153,10 +153,10 @@ async fn attend(
                 Some(Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
                 Some(Notice::Stopped) | None => return ExitCode::FAILURE,
             },
-            () = beat.next() => notify::alive(),
+            () = manager.beat() => manager.alive(),
             () = signals.next() => {
                 asked += 1;
-                notify::stopping();
+                manager.stopping();
                 let running = attended.worker.view().jobs;
                 if asked == 1 {
                     attended.screen.end_progress();

@@ -3,15 +3,29 @@
 use crate::daemon::{Daemon, command};
 use std::fs;
 use std::os::unix::net::UnixDatagram;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// Reads datagrams until one holds `needle`; all of them.
-fn until(socket: &UnixDatagram, needle: &str) -> String {
+/// What arrives at a socket, read as it comes: a socket holds only a few datagrams.
+fn follow(socket: UnixDatagram) -> Receiver<String> {
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(n) = socket.recv(&mut buffer) {
+            if tell.send(String::from_utf8_lossy(&buffer[..n]).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    told
+}
+
+/// All that was told up to what holds `needle`.
+fn until(told: &Receiver<String>, needle: &str) -> String {
     let mut all = String::new();
-    let mut buffer = [0; 4096];
     while !all.contains(needle) {
-        let n = socket.recv(&mut buffer).unwrap_or_else(|error| panic!("{error} before {needle:?}: {all}"));
-        all += &String::from_utf8_lossy(&buffer[..n]);
+        let next = told.recv_timeout(Duration::from_secs(60));
+        all += &next.unwrap_or_else(|_| panic!("nothing more before {needle:?}: {all}"));
     }
     all
 }
@@ -21,9 +35,9 @@ fn systemd_is_told_when_it_is_ready_that_it_lives_and_when_it_stops() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let socket = follow(socket);
     let script = r#"{"mock":1,"load_ms":300}"#;
-    let variables = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "200000")];
+    let variables = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "1000000")];
     let mut daemon = Daemon::start_in(script, &[], &variables);
     let told = until(&socket, "READY=1");
     let loading = told.find("STATUS=loading tiny: ").expect(&told);

@@ -93,15 +93,18 @@ impl Bare {
         let (mut rest, mut worst) = (served.as_bytes(), 0.0_f32);
         let mut at = prompt.len();
         while !rest.is_empty() {
-            let best = logits.iter().copied().fold(f32::MIN, f32::max);
+            let better = |a: &Token, b: &Token| logits[*a as usize].total_cmp(&logits[*b as usize]);
+            let tokens = 0..self.vocabulary.size();
+            let best = tokens.clone().max_by(better).expect("a vocabulary");
             let begins = |token: &Token| {
                 let piece = self.vocabulary.piece(*token);
                 !piece.is_empty() && rest.starts_with(&piece)
             };
-            let tokens = (0..self.vocabulary.size()).filter(begins);
-            let taken = tokens.max_by(|a, b| logits[*a as usize].total_cmp(&logits[*b as usize]));
+            // A control token prints nothing, and the text goes on after it.
+            let silent = self.vocabulary.piece(best).is_empty();
+            let taken = if silent { Some(best) } else { tokens.filter(begins).max_by(better) };
             let Some(taken) = taken else { return f32::INFINITY };
-            worst = worst.max(best - logits[taken as usize]);
+            worst = worst.max(logits[best as usize] - logits[taken as usize]);
             rest = &rest[self.vocabulary.piece(taken).len()..];
             logits = context.after(at, &[taken]);
             at += 1;
