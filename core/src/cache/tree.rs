@@ -131,6 +131,27 @@ impl Tree {
         here.unwrap_or_default().iter().copied().map(EntryId).filter(move |&twin| twin != id)
     }
 
+    /// Whether another entry that no lane runs on, on the device or in host memory, has all tokens of
+    /// this one.
+    pub fn is_covered(&self, id: EntryId) -> bool {
+        let Some(entry) = self.entry(id) else { return false };
+        let node = self.nodes.get(entry.node);
+        let below = |kind| node.index.range((kind, 0, 0)..).take_while(move |(other, ..)| *other == kind);
+        below(Kind::Kept).chain(below(Kind::Host)).any(|&(.., other)| other != id.0)
+    }
+
+    /// Entries somewhere that have fewer tokens than this one, and none it does not have.
+    pub fn heads(&self, id: EntryId, place: Place) -> Vec<EntryId> {
+        let mut heads = Vec::new();
+        let mut at = self.entry(id).map_or(ROOT, |entry| self.nodes.get(entry.node).parent);
+        while at != ROOT {
+            let here = self.nodes.get(at).here.iter().copied().map(EntryId);
+            heads.extend(here.filter(|&head| self.place(head) == Some(place)));
+            at = self.nodes.get(at).parent;
+        }
+        heads
+    }
+
     /// Bytes of memory it takes, bookkeeping included.
     pub fn bytes(&self) -> usize {
         self.nodes.bytes()

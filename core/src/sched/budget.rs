@@ -69,6 +69,18 @@ impl Budget {
         Some(((self.y - token * self.x).max(0) / self.n.max(1), token))
     }
 
+    /// Nanoseconds a token costs by the last fit.
+    pub(super) fn token(&self) -> Option<u64> {
+        self.fit().and_then(|(_, token)| u64::try_from(token).ok())
+    }
+
+    /// Nanoseconds a pass of so many tokens took longer than it is taken to cost.
+    pub(super) fn beyond(&self, elapsed: Duration, tokens: u32) -> Option<u64> {
+        let (base, token) = self.fit()?;
+        let plain = base + token * i128::from(tokens);
+        u64::try_from((i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX) - plain).max(0)).ok()
+    }
+
     /// Prompt tokens that fit beside (or, where passes do not mix, between) this many decode rows:
     /// until the pass takes as long as `gap`, or twice what it takes without them.
     pub(super) fn prompt_tokens(&self, decoding: usize) -> usize {

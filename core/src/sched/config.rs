@@ -23,14 +23,16 @@ pub struct Config {
     /// A job waits for a running one that has yet to run at least this many first tokens of both,
     /// rather than run them too. Only where the runtime copies sequences.
     pub share_from: u32,
-    /// A copy that duplicates is taken to cost what running this many tokens costs.
-    pub copy_cost: u32,
+    /// A state of fewer tokens is run again rather than moved to host memory.
+    pub save_from: u32,
+    /// Where states cannot be cut, one is kept where each prompt of this many tokens or more ends.
+    pub keep_from: u32,
 }
 
 impl Config {
     /// The defaults around an engine: 1024 waiting jobs a class, as many lanes for
     /// each as there are, aging each 10 s, a 50 ms gap, heads
-    /// of 1,000 tokens waited for, copies worth 128 tokens.
+    /// of 1,000 tokens waited for, states of 32 tokens saved, prompts of 128 tokens kept.
     pub const fn new(engine: Engine) -> Self {
         Self {
             engine,
@@ -39,7 +41,8 @@ impl Config {
             age_after: Duration::from_secs(10),
             gap: Duration::from_millis(50),
             share_from: 1000,
-            copy_cost: 128,
+            save_from: 32,
+            keep_from: 128,
         }
     }
 
@@ -58,6 +61,8 @@ impl Config {
         engine.seqs = engine.seqs.max(engine.lanes);
         engine.step_tokens = engine.step_tokens.max(engine.lanes);
         self.share_from = self.share_from.max(1);
+        self.save_from = self.save_from.max(1);
+        self.keep_from = self.keep_from.max(2);
         self.class_lanes = self.class_lanes.map(|lanes| lanes.max(1));
         self
     }
@@ -67,13 +72,9 @@ impl Config {
         self.engine.seq_tokens.min(self.engine.pool_tokens)
     }
 
-    /// Tokens a copy must save more than.
-    pub(super) fn copying(&self) -> Option<usize> {
-        match self.engine.copying {
-            Copying::Never => None,
-            Copying::Shares => Some(0),
-            Copying::Duplicates => Some(self.copy_cost as usize),
-        }
+    /// Whether sequences can be copied.
+    pub(super) fn copies(&self) -> bool {
+        self.engine.copying != Copying::Never
     }
 
     /// `age_after` in nanoseconds.

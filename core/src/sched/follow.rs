@@ -7,7 +7,7 @@
 
 use super::Class;
 use super::live::Live;
-use super::prefix;
+use super::prefix::{self, From};
 use super::scheduler::{Followed, Scheduler};
 use crate::cache::common;
 
@@ -15,7 +15,7 @@ impl Scheduler {
     /// The lane that is worth waiting for, and where the job parts from it. Such a lane has tokens to
     /// run up to there, so the wait ends.
     pub(super) fn leader(&self, live: &Live) -> Option<(usize, usize)> {
-        let cost = self.config.copying()?;
+        let cost = self.seqs.tolls.copy(&self.config)? as usize;
         let usable = prefix::usable(&live.tokens);
         let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| !lane.decoding);
         let shared = lanes.filter_map(|(at, lane)| {
@@ -27,7 +27,7 @@ impl Scheduler {
         let (at, common) = shared.rev().max_by_key(|&(_, common)| common)?;
         let more = match prefix::best(&self.seqs, &self.config, &live.tokens) {
             // What the last few tokens would cost each of many followers is more than a copy's cost.
-            Some(head) if head.running => common > head.shared as usize,
+            Some(head) if matches!(head.from, From::Running(_)) => common > head.shared as usize,
             Some(head) => common > head.shared as usize + cost,
             None => common > cost,
         };

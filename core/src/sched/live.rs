@@ -60,6 +60,11 @@ impl Live {
         }
     }
 
+    /// Tokens of its prompt, `committed` ones excluded.
+    pub(super) fn prompt_len(&self) -> usize {
+        self.prompt as usize
+    }
+
     /// Whether nothing more may be generated.
     pub(super) fn is_full(&self) -> bool {
         self.tokens.len() >= self.limit

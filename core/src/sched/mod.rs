@@ -14,6 +14,9 @@
 //! | `part` | where a state that cannot be cut is kept for waiting jobs |
 //! | `preempt` | who gives its lane to somebody more urgent |
 //! | `seqs`, `prefix` | what the device holds (tokens in [`cache`](crate::cache)); where a job's prompt is held already |
+//! | `shelf` | what host memory holds of states that left the device |
+//! | `losses` | what else comes to nothing when a state cannot be moved |
+//! | `tolls` | what copies and imports cost, learned from passes that had them |
 //! | `budget` | how many prompt tokens go beside decode rows |
 //! | `outcome` | what a step's outcome means |
 
@@ -24,6 +27,7 @@ mod invariants;
 mod job;
 mod lanes;
 mod live;
+mod losses;
 mod outcome;
 mod part;
 mod plan;
@@ -33,12 +37,16 @@ mod queue;
 mod refuse;
 mod scheduler;
 mod seqs;
+mod shelf;
 mod step;
+mod tolls;
 
 pub use config::Config;
 pub use job::{Class, Event, Finish, Job, JobId, Token, Usage};
 pub use lanes::parse_class_lanes;
+pub use losses::Losses;
 pub use scheduler::{Scheduler, Why};
 pub use step::{
-    Copying, Cut, End, Engine, RowResult, Rows, SeqId, SeqOp, Step, StepFault, StepId, StepOutcome, Want,
+    Copying, Cut, End, Engine, Keeping, RowResult, Rows, SeqId, SeqOp, StateId, Step, StepFault, StepId,
+    StepOutcome, Want,
 };

@@ -1,7 +1,8 @@
 //! What a step's outcome means for the jobs in it.
 
 use super::scheduler::{Flight, Flying, Scheduler};
-use super::{End, Event, Finish, RowResult, StepFault, StepOutcome, Token, Want, refuse};
+use super::tolls::Moved;
+use super::{End, Event, Finish, Losses, RowResult, StateId, StepFault, StepOutcome, Token, Want, refuse};
 use crate::machine::Misuse;
 use crate::refusal::Refusal;
 use crate::time::{Duration, Instant};
@@ -22,6 +23,7 @@ impl Scheduler {
             Ok(results) => self.completed(flight, results, outcome.elapsed),
             Err(StepFault::Yielded) => self.yielded = true,
             Err(StepFault::Capacity) => self.squeeze(&flight),
+            Err(StepFault::Lost { states }) => self.lost(&flight, states),
             Err(StepFault::Fatal { refusal }) => self.die(refusal),
         }
         Ok(())
@@ -31,7 +33,14 @@ impl Scheduler {
         self.yielded = false;
         self.tight = false;
         self.prompted = flight.rows.iter().any(|row| !row.decoding);
-        self.budget.learn(elapsed, flight.rows.iter().map(|row| row.rows.tokens.len() as u32).sum());
+        let tokens = flight.rows.iter().map(|row| row.rows.tokens.len() as u32).sum();
+        let moved = Moved::of(&flight.ops);
+        if moved.is_nothing() {
+            self.budget.learn(elapsed, tokens);
+            self.seqs.tolls.run(self.budget.token());
+        } else if let Some(more) = self.budget.beyond(elapsed, tokens) {
+            self.seqs.tolls.learn(moved, more);
+        }
         for (row, result) in flight.rows.into_iter().zip(results) {
             self.row_done(&row, result);
         }
@@ -84,7 +93,7 @@ impl Scheduler {
     fn squeeze(&mut self, flight: &Flight) {
         self.tight = true;
         let smaller = flight.rows.iter().any(|row| row.cancelled);
-        if self.seqs.spoil_kept() || smaller {
+        if self.seqs.crowd_out() || smaller {
             return;
         }
         let Some(mut lane) = self.take_last() else { return };
@@ -97,6 +106,26 @@ impl Scheduler {
             self.squeezed = true;
             lane.live.since = self.clock.now();
             self.queue.push(lane.live);
+        }
+    }
+
+    /// States could not be moved: whatever was made of them in this step is not there either. Whoever
+    /// was to run on it waits again.
+    fn lost(&mut self, flight: &Flight, states: Vec<StateId>) {
+        let mut losses = Losses::of(states);
+        for &op in &flight.ops {
+            losses.skips(op);
+        }
+        for state in losses.states() {
+            self.seqs.lost(state);
+        }
+        for seq in losses.seqs() {
+            self.seqs.spoil(seq, 0);
+            if let Some(at) = self.lanes.iter().position(|lane| lane.seq == seq) {
+                let mut lane = self.leave(at);
+                lane.live.since = self.clock.now();
+                self.queue.push(lane.live);
+            }
         }
     }
 

@@ -1,11 +1,12 @@
-//! Where a state that cannot be cut is kept for waiting jobs.
+//! Where a state that cannot be cut is kept: for jobs that wait, and where prompts end.
 //!
 //! Such a state serves another job only as it is, so a prompt stops where waiting prompts part from
 //! it. Jobs that have a lane free fork there; for the others a copy is kept, and each of them copies
-//! that in turn.
+//! that in turn. A long prompt stops one token short of its end too, and the state is kept there: for
+//! the same prompt again, and for one that goes on otherwise than the reply did.
 
 use super::scheduler::Scheduler;
-use super::{Cut, SeqOp, prefix};
+use super::{Cut, SeqId, SeqOp, prefix};
 use crate::cache::common;
 use alloc::vec::Vec;
 
@@ -24,9 +25,19 @@ impl Scheduler {
         }
     }
 
-    /// Keeps a copy of what a lane holds where more jobs part from it than there are free lanes.
+    /// Keeps what a lane holds where its prompt ends, and where more jobs part from it than there are
+    /// free lanes.
     pub(super) fn keep_heads(&mut self, ops: &mut Vec<SeqOp>) {
-        if !self.parts() || self.tight {
+        if self.tight {
+            return;
+        }
+        for at in 0..self.lanes.len() {
+            let seq = self.lanes[at].seq;
+            if self.ends_at(at) == Some(self.seqs.get(seq).len()) {
+                self.keep(seq, ops);
+            }
+        }
+        if !self.parts() {
             return;
         }
         let free = self.config.engine.lanes as usize - self.lanes.len();
@@ -44,9 +55,26 @@ impl Scheduler {
         }
     }
 
+    /// How many tokens a lane's sequence holds where its prompt ends, one short; where it stops there.
+    pub(super) fn ends_at(&self, at: usize) -> Option<usize> {
+        let (engine, prompt) = (&self.config.engine, self.lanes[at].live.prompt_len());
+        let keeps = engine.keeping.exports() || self.config.copies();
+        let long = prompt >= self.config.keep_from as usize;
+        (engine.cut == Cut::HeadOnly && keeps && long).then(|| prompt - 1)
+    }
+
+    /// Keeps what a lane holds: in host memory, where it costs no other job cells, or in a copy.
+    fn keep(&mut self, seq: SeqId, ops: &mut Vec<SeqOp>) {
+        if self.config.engine.keeping.exports() {
+            self.seqs.save(seq, &self.config, ops);
+        } else if !self.seqs.is_kept_too(seq) {
+            prefix::keep(&mut self.seqs, &self.config, seq, ops);
+        }
+    }
+
     /// Whether there are waiting jobs, and states that can be copied but not cut.
     fn parts(&self) -> bool {
         let engine = &self.config.engine;
-        !self.queue.is_empty() && engine.cut == Cut::HeadOnly && self.config.copying().is_some()
+        !self.queue.is_empty() && engine.cut == Cut::HeadOnly && self.config.copies()
     }
 }

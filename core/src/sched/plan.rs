@@ -24,7 +24,7 @@ impl Scheduler {
             return None;
         }
         let mut ops = Vec::new();
-        self.seqs.clear_spoiled(&mut ops);
+        self.seqs.clear_spoiled(&self.config, &mut ops);
         self.shed();
         self.keep_heads(&mut ops);
         let kept = self.admit(&mut ops);
@@ -32,10 +32,12 @@ impl Scheduler {
         self.stop_where_prompts_part();
         let flying = self.pack();
         let more: u64 = flying.iter().map(|row| row.rows.tokens.len() as u64).sum();
-        while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&mut ops) {}
+        while self.seqs.cells() + more > self.pool() && self.seqs.evict_oldest(&self.config, &mut ops) {}
+        let rest = u64::from(self.config.engine.keeping.rest_tokens.unwrap_or(u32::MAX));
+        while self.seqs.kept_cells() > rest && self.seqs.evict_oldest(&self.config, &mut ops) {}
         self.last_step = StepId(self.last_step.0 + 1);
         let rows = flying.iter().map(|row| row.rows.clone()).collect();
-        self.flight = Some(Flight { id: self.last_step, rows: flying, urgent: false });
+        self.flight = Some(Flight { id: self.last_step, ops: ops.clone(), rows: flying, urgent: false });
         Some(Step { id: self.last_step, ops, rows })
     }
 
@@ -191,7 +193,9 @@ impl Scheduler {
         let lane = &self.lanes[at];
         let stop = lane.followed.filter(|_| self.config.engine.cut == Cut::HeadOnly);
         let end = stop.map_or(lane.live.tokens.len(), |followed| followed.until);
-        end - self.seqs.get(lane.seq).len()
+        let held = self.seqs.get(lane.seq).len();
+        let end = self.ends_at(at).filter(|&at| held < at).map_or(end, |at| end.min(at));
+        end - held
     }
 
     /// The lane's next `take` tokens; its first tell that the job starts.

@@ -5,7 +5,7 @@ use super::live::Live;
 use super::queue::Queue;
 use super::seqs::Seqs;
 use super::{
-    Class, Config, Engine, Event, Finish, Job, JobId, Rows, SeqId, Step, StepId, StepOutcome, refuse,
+    Class, Config, Engine, Event, Finish, Job, JobId, Rows, SeqId, SeqOp, Step, StepId, StepOutcome, refuse,
 };
 use crate::machine::Misuse;
 use crate::refusal::Refusal;
@@ -87,6 +87,7 @@ pub(super) struct Followed {
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     pub(super) id: StepId,
+    pub(super) ops: Vec<SeqOp>,
     pub(super) rows: Vec<Flying>,
     /// Something came that should not wait for this pass.
     pub(super) urgent: bool,
@@ -155,6 +156,11 @@ impl Scheduler {
     /// Cells in use, kept prefixes included; a cell that sequences share is counted for each.
     pub fn cells_used(&self) -> u32 {
         u32::try_from(self.seqs.cells()).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes that states in host memory take.
+    pub fn host_bytes(&self) -> u64 {
+        self.seqs.shelf.bytes()
     }
 
     /// Steps planned so far.

@@ -6,7 +6,9 @@
 //!
 //! The tokens themselves are in the tree, once for all sequences that begin alike.
 
-use super::{Cut, JobId, SeqId, SeqOp, Token};
+use super::shelf::Shelf;
+use super::tolls::Tolls;
+use super::{Config, Cut, JobId, SeqId, SeqOp, StateId, Token};
 use crate::cache::{EntryId, Hold, Match, Place, Tree};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -32,7 +34,7 @@ pub(super) enum Holder {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seq {
     /// Its tokens; none where it is empty.
-    entry: Option<EntryId>,
+    pub(super) entry: Option<EntryId>,
     len: u32,
     /// The receipt of the running job that holds its tokens.
     hold: Option<Hold>,
@@ -60,7 +62,9 @@ impl Seq {
 #[derive(Clone, Debug)]
 pub(super) struct Seqs {
     all: Vec<Seq>,
-    tree: Tree,
+    pub(super) tree: Tree,
+    pub(super) shelf: Shelf,
+    pub(super) tolls: Tolls,
     cells: u64,
     clock: u64,
     /// Nobody's, empty.
@@ -69,13 +73,17 @@ pub(super) struct Seqs {
     kept: BTreeSet<(u64, SeqId)>,
     running: BTreeSet<SeqId>,
     spoiled: BTreeSet<SeqId>,
+    /// The device has no room for kept sequences: the next step gives them up.
+    crowded: bool,
 }
 
-/// What a kept and a running sequence share with a prompt, each the one that shares most.
+/// What a kept sequence, a running one and a state in host memory share with a prompt, each the one
+/// that shares most.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Heads {
     pub(super) kept: Option<(SeqId, u32)>,
     pub(super) running: Option<(SeqId, u32)>,
+    pub(super) host: Option<(StateId, u32)>,
 }
 
 impl Seqs {
@@ -83,12 +91,15 @@ impl Seqs {
         Self {
             all: (0..count).map(|_| Seq::default()).collect(),
             tree: Tree::new(),
+            shelf: Shelf::default(),
+            tolls: Tolls::default(),
             cells: 0,
             clock: 0,
             blank: (0..count).map(SeqId).collect(),
             kept: BTreeSet::new(),
             running: BTreeSet::new(),
             spoiled: BTreeSet::new(),
+            crowded: false,
         }
     }
 
@@ -108,10 +119,11 @@ impl Seqs {
     /// Finds sequences that begin like `tokens`, in one walk along them.
     pub(super) fn find(&self, tokens: &[Token], cut: Cut) -> Heads {
         let found = self.tree.find(tokens, cut);
-        let head = |found: Option<Match>| {
-            found.and_then(|found| Some((SeqId(self.tree.tag(found.entry)?), found.shared)))
-        };
-        Heads { kept: head(found.kept), running: head(found.running) }
+        let tagged =
+            |found: Option<Match>| found.and_then(|found| Some((self.tree.tag(found.entry)?, found.shared)));
+        let seq = |found| tagged(found).map(|(tag, shared)| (SeqId(tag), shared));
+        let host = tagged(found.host).map(|(tag, shared)| (StateId(tag), shared));
+        Heads { kept: seq(found.kept), running: seq(found.running), host }
     }
 
     /// Whether what the sequence holds is the head of `tokens`.
@@ -122,6 +134,16 @@ impl Seqs {
     /// Whether a kept sequence holds what this one holds.
     pub(super) fn is_kept_too(&self, id: SeqId) -> bool {
         self.get(id).entry.is_some_and(|entry| self.tree.twins(entry).any(|twin| !self.tree.is_held(twin)))
+    }
+
+    /// Cells that running jobs take.
+    pub(super) fn running_cells(&self) -> u64 {
+        self.running.iter().map(|&id| self.get(id).cells()).sum()
+    }
+
+    /// Cells that kept sequences take.
+    pub(super) fn kept_cells(&self) -> u64 {
+        self.kept.iter().map(|&(_, id)| self.get(id).cells()).sum()
     }
 
     /// How many sequences are held for running jobs.
@@ -175,9 +197,14 @@ impl Seqs {
 
     /// Marks a sequence as used now.
     pub(super) fn touch(&mut self, id: SeqId) {
-        self.clock += 1;
-        let stamp = self.clock;
+        let stamp = self.tick();
         self.change(id, |seq, _| seq.stamp = stamp);
+    }
+
+    /// A moment after all before.
+    pub(super) fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
     }
 
     /// The rows were fed.
@@ -203,27 +230,27 @@ impl Seqs {
         });
     }
 
-    /// Spoils every kept sequence, so that the next step clears them. Whether there was one.
-    pub(super) fn spoil_kept(&mut self) -> bool {
-        let kept: Vec<SeqId> = self.kept.iter().map(|&(_, id)| id).collect();
-        for &id in &kept {
-            self.spoil(id, 0);
-        }
-        !kept.is_empty()
+    /// The next step gives every kept sequence up. Whether there was one.
+    pub(super) fn crowd_out(&mut self) -> bool {
+        self.crowded |= !self.kept.is_empty();
+        !self.kept.is_empty()
     }
 
-    /// Clears all spoiled sequences.
-    pub(super) fn clear_spoiled(&mut self, ops: &mut Vec<SeqOp>) {
+    /// Clears all spoiled sequences, and kept ones the device has no room for.
+    pub(super) fn clear_spoiled(&mut self, config: &Config, ops: &mut Vec<SeqOp>) {
         while let Some(&id) = self.spoiled.first() {
             self.clear(id, ops);
         }
+        while core::mem::take(&mut self.crowded) && self.evict_oldest(config, ops) {
+            self.crowded = true;
+        }
     }
 
-    /// Clears the sequence used longest ago of those kept. Whether there was one.
-    pub(super) fn evict_oldest(&mut self, ops: &mut Vec<SeqOp>) -> bool {
+    /// Gives the sequence up that was used longest ago of those kept. Whether there was one.
+    pub(super) fn evict_oldest(&mut self, config: &Config, ops: &mut Vec<SeqOp>) -> bool {
         let oldest = self.kept.first().copied();
         if let Some((_, id)) = oldest {
-            self.clear(id, ops);
+            self.give_up(id, config, ops);
         }
         oldest.is_some()
     }
@@ -251,9 +278,15 @@ impl Seqs {
 
     pub(super) fn copy(&mut self, from: SeqId, to: SeqId, len: u32, ops: &mut Vec<SeqOp>) {
         ops.push(SeqOp::Copy { from, to, len });
-        let Some(source) = self.get(from).entry else { return };
+        if let Some(source) = self.get(from).entry {
+            self.fill(to, source, len);
+        }
+    }
+
+    /// The blank sequence holds the first `len` tokens of an entry now.
+    pub(super) fn fill(&mut self, to: SeqId, of: EntryId, len: u32) {
         self.change(to, |seq, tree| {
-            seq.entry = Some(tree.fork(source, len, Place::Device, to.0));
+            seq.entry = Some(tree.fork(of, len, Place::Device, to.0));
             seq.len = len;
         });
     }
@@ -270,7 +303,8 @@ impl Seqs {
             && self.all.iter().all(|seq| !seq.root || seq.holder == Holder::Nobody)
             && self.all.iter().all(|seq| seq.len == seq.entry.map_or(0, |entry| self.tree.tokens_len(entry)))
             && self.all.iter().all(|seq| held(seq) == (matches!(seq.holder, Holder::Lane(_)) && seq.len > 0))
-            && self.tree.len() == self.all.iter().filter(|seq| seq.entry.is_some()).count()
+            && self.tree.len() == self.all.iter().filter(|seq| seq.entry.is_some()).count() + self.shelf.len()
+            && self.shelf_is_sound()
             && self.tree.check_invariants().is_ok()
             && self.blank == of(&|seq| seq.holder == Holder::Nobody && seq.len == 0)
             && self.kept == kept.map(|(id, seq)| (seq.stamp, id)).collect()

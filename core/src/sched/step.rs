@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct SeqId(pub u32);
 
+/// Names a state in host memory; grows by one each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StateId(pub u32);
+
 /// Names a step; grows by one each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -38,6 +43,43 @@ pub enum Copying {
     Duplicates,
 }
 
+/// What it costs to keep states, and where they can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Keeping {
+    /// Tokens that kept sequences may hold together beside running ones, where idle cells cost every
+    /// pass; `None` where they cost nothing.
+    pub rest_tokens: Option<u32>,
+    /// Bytes that all states in host memory may take together; 0 where states cannot be exported.
+    pub host_bytes: u64,
+    /// Bytes of a state in host memory, its tokens apart.
+    pub state_bytes: u64,
+    /// Bytes of a state in host memory for each of its tokens.
+    pub token_bytes: u64,
+    /// A copy that duplicates is taken to cost what running this many tokens costs, until copies
+    /// were measured.
+    pub copy_tokens: u32,
+}
+
+impl Default for Keeping {
+    /// Nothing leaves the device, and idle cells cost nothing; a copy is worth 128 tokens.
+    fn default() -> Self {
+        Self { rest_tokens: None, host_bytes: 0, state_bytes: 0, token_bytes: 0, copy_tokens: 128 }
+    }
+}
+
+impl Keeping {
+    /// Bytes a state of this many tokens takes in host memory.
+    pub fn state(&self, tokens: u32) -> u64 {
+        self.state_bytes.saturating_add(self.token_bytes.saturating_mul(u64::from(tokens)))
+    }
+
+    /// Whether states can be exported at all.
+    pub fn exports(&self) -> bool {
+        self.host_bytes > 0
+    }
+}
+
 /// What the loaded model's runtime can do; constant while the model is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Engine {
@@ -62,6 +104,9 @@ pub struct Engine {
     /// between those of a pass costs it about a row.
     #[serde(default)]
     pub neighbours: bool,
+    /// What it costs to keep states, and where.
+    #[serde(default)]
+    pub keeping: Keeping,
 }
 
 /// A change to sequences, performed in order before the step's pass.
@@ -89,6 +134,29 @@ pub enum SeqOp {
         to: SeqId,
         /// Tokens copied.
         len: u32,
+    },
+    /// Put all that `seq` holds into host memory as `state`; the sequence stays as it is.
+    Export {
+        /// Source.
+        seq: SeqId,
+        /// What the state is called from now on; never used before.
+        state: StateId,
+        /// Tokens it holds.
+        len: u32,
+    },
+    /// Make empty `seq` hold all that `state` holds; the state stays as it is.
+    Import {
+        /// Source.
+        state: StateId,
+        /// Target; empty before.
+        seq: SeqId,
+        /// Tokens it holds.
+        len: u32,
+    },
+    /// Forget a state in host memory.
+    Drop {
+        /// Which.
+        state: StateId,
     },
 }
 
@@ -167,6 +235,12 @@ pub enum StepFault {
     /// The pass was given up at a boundary because something more urgent came or a job was
     /// cancelled. The `ops` were done, no row was fed.
     Yielded,
+    /// These states could not be exported or imported, and are no more. All other `ops` were done, no
+    /// row was fed; a sequence that should have been imported is empty or holds what must be cleared.
+    Lost {
+        /// Which.
+        states: Vec<StateId>,
+    },
     /// The engine cannot go on; the worker ends.
     Fatal {
         /// Why.

@@ -23,6 +23,7 @@ fn scheduler() -> Scheduler {
         copying: Copying::Never,
         mixes: true,
         neighbours: false,
+        keeping: Default::default(),
     };
     Scheduler::new(Config::new(engine))
 }

@@ -65,6 +65,7 @@ pub(crate) fn loaded() -> Loaded {
         copying: Copying::Shares,
         mixes: true,
         neighbours: false,
+        keeping: Default::default(),
     };
     let mut record = superfluid_core::capability::Record::default();
     record.0.insert("backend".into(), "cpu".into());

@@ -33,6 +33,8 @@ pub fn run(primitives: &mut dyn Primitives, setup: &Setup) {
         Suite::alone_and_together_agree,
         Suite::a_cut_forgets,
         Suite::a_copy_is_its_source,
+        Suite::a_state_comes_back_as_it_was,
+        Suite::a_torn_state_is_refused,
         Suite::giving_up_changes_nothing,
         Suite::no_room_changes_nothing,
     ] {
@@ -178,6 +180,77 @@ impl Suite<'_> {
             let part = self.logits(1, len / 2, &prompt[len as usize / 2..]);
             self.near(&source, argmax(&part).expect("numbers"), "a copy of a part");
         }
+    }
+
+    fn a_state_comes_back_as_it_was(&mut self) {
+        if !self.primitives.engine().keeping.exports() {
+            return;
+        }
+        let (prompt, other) = (self.prompt(0), self.prompt(1));
+        let (last, head) = prompt.split_last().expect("a prompt");
+        let len = head.len() as u32;
+        self.feed(0, 0, head, Pick::Nothing);
+        self.feed(1, 0, &other, Pick::Nothing);
+        let state = self.export(0);
+        let clean = self.logits(0, len, &[*last]);
+        self.op(SeqOp::Clear { seq: SeqId(0) });
+        let beside = self.primitives.cells_used();
+        // Into another sequence than it came from, next to one that goes on.
+        self.import(2, len, &state);
+        assert_eq!(self.primitives.cells_used(), beside + len, "an import counts");
+        let back = self.logits(2, len, &[*last]);
+        self.near(&clean, argmax(&back).expect("numbers"), "a state that came back");
+        // A state serves as often as it is wanted.
+        self.import(0, len, &state);
+        let again = self.logits(0, len, &[*last]);
+        self.near(&clean, argmax(&again).expect("numbers"), "a state that came back twice");
+        if self.primitives.engine().cut == Cut::Anywhere {
+            let half = len / 2;
+            self.op(SeqOp::Clear { seq: SeqId(2) });
+            self.import(2, len, &state);
+            self.op(SeqOp::Truncate { seq: SeqId(2), len: half });
+            let cut = self.logits(2, half, &prompt[half as usize..]);
+            self.near(&clean, argmax(&cut).expect("numbers"), "a state that came back and was cut");
+        }
+    }
+
+    /// Bytes that are no state leave the sequence empty and its neighbours as they were.
+    fn a_torn_state_is_refused(&mut self) {
+        if !self.primitives.engine().keeping.exports() {
+            return;
+        }
+        let (prompt, other) = (self.prompt(0), self.prompt(1));
+        self.feed(0, 0, &prompt, Pick::Nothing);
+        let state = self.export(0);
+        let beside = self.token(1, 0, &other);
+        let cells = self.primitives.cells_used();
+        for torn in [&state[..state.len() / 2], &state[..state.len() - 1], &[][..]] {
+            let told = self.primitives.import(SeqId(2), prompt.len() as u32, torn);
+            assert!(told.is_err(), "{} of {} bytes were taken for a state", torn.len(), state.len());
+            assert_eq!(self.primitives.cells_used(), cells, "a torn state left cells");
+        }
+        let short = self.primitives.import(SeqId(2), prompt.len() as u32 - 1, &state);
+        assert!(short.is_err(), "a state of another length was taken");
+        self.feed(2, 0, &prompt, Pick::Nothing);
+        let after = self.token(1, other.len() as u32, &[beside]);
+        self.clear();
+        self.feed(1, 0, &other, Pick::Nothing);
+        let logits = self.logits(1, other.len() as u32, &[beside]);
+        self.near(&logits, after, "a neighbour of a torn state");
+    }
+
+    fn export(&mut self, seq: u32) -> Vec<u8> {
+        let engine = self.primitives.engine();
+        let state = self.primitives.export(SeqId(seq)).unwrap_or_else(|refusal| panic!("{refusal}"));
+        let held = self.primitives.cells_used().min(engine.seq_tokens);
+        let (bytes, most) = (state.len() as u64, engine.keeping.state(held));
+        assert!(bytes <= most, "a state of {bytes} bytes, {most} were said to be the most");
+        state
+    }
+
+    fn import(&mut self, seq: u32, len: u32, state: &[u8]) {
+        let told = self.primitives.import(SeqId(seq), len, state);
+        told.unwrap_or_else(|refusal| panic!("{len} tokens into sequence {seq}: {refusal}"));
     }
 
     /// Whether or not the runtime asks in so small a pass, the sequence is as it was or whole.

@@ -1,7 +1,7 @@
 //! The few things a primitive runtime does on its device; the generic executor does the rest.
 
 use superfluid_core::Refusal;
-use superfluid_core::sched::{Engine, SeqOp, Token};
+use superfluid_core::sched::{Engine, SeqId, SeqOp, Token};
 
 /// How the token that follows an output row is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +64,29 @@ pub trait Primitives {
     /// What it can do; the same answer always.
     fn engine(&self) -> Engine;
 
-    /// Changes a sequence. Fails only where the device cannot go on.
+    /// Changes a sequence: a clear, a cut or a copy. Fails only where the device cannot go on.
     fn apply(&mut self, op: SeqOp) -> Result<(), Refusal>;
+
+    /// All that a sequence holds, as bytes that [`import`](Self::import) takes. The sequence stays as
+    /// it is. Asked only where [`Keeping::exports`](superfluid_core::sched::Keeping::exports).
+    ///
+    /// # Errors
+    /// Why it did not work; the sequence is as it was.
+    fn export(&mut self, seq: SeqId) -> Result<Vec<u8>, Refusal> {
+        Err(Refusal::new("no_export", format!("sequence {} cannot be exported", seq.0)))
+    }
+
+    /// Makes an empty sequence hold what was exported when it held `len` tokens.
+    ///
+    /// # Errors
+    /// Why it did not work; the sequence is empty.
+    fn import(&mut self, seq: SeqId, len: u32, state: &[u8]) -> Result<(), Refusal> {
+        let bytes = state.len();
+        Err(Refusal::new(
+            "no_import",
+            format!("sequence {} cannot take {len} tokens in {bytes} bytes", seq.0),
+        ))
+    }
 
     /// Runs one pass. Whatever it returns, a failed pass leaves every sequence as it was; where
     /// a runtime cannot promise that, the error is [`StepError::Fatal`]. `abort` is asked at

@@ -23,7 +23,7 @@ pub use ffi::{Context, ContextSpec, Decoded, Library, LlamaVocabulary, LoadMode,
 pub use find::{LIB_VARIABLE, Places};
 pub use pace::Pace;
 pub use primitives::LlamaPrimitives;
-pub use sizing::{DEFAULT_WINDOW, Room, Shape, Size, cut, sequences, size};
+pub use sizing::{DEFAULT_WINDOW, Room, Shape, Size, cut, keeping, sequences, size};
 
 use std::ffi::OsStr;
 use std::path::Path;

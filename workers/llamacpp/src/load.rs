@@ -1,6 +1,6 @@
 //! Loading a model: what is refused, how large its context becomes, what it is then said to do.
 
-use crate::ffi::{Context, ContextSpec, Library, LlamaVocabulary, LoadMode, LoadedModel};
+use crate::ffi::{Context, ContextSpec, Decoded, Library, LlamaVocabulary, LoadMode, LoadedModel, Row};
 use crate::host;
 use crate::inspect;
 use crate::primitives::LlamaPrimitives;
@@ -98,7 +98,9 @@ pub(crate) fn load(
     })?;
     let shape = shape(&model);
     let size = sizing::size(&shape, &Room::of(&before), spec.max_batch, spec.max_context)?;
-    let (context, size) = make_context(library, &model, vocabulary.size(), &shape, size)?;
+    let (mut context, size) = make_context(library, &model, vocabulary.size(), &shape, size)?;
+    let fixed = if shape.shared { fixed_state(&mut context, &shape) } else { 0 };
+    let free = host::memory_available().unwrap_or_else(|| Room::of(&devices(library)).free);
 
     let architecture = model.metadata("general.architecture").unwrap_or_default();
     let best = before.first();
@@ -117,6 +119,7 @@ pub(crate) fn load(
         // the row waits for both. On a shared pool all rows are computed together.
         mixes: shape.shared,
         neighbours: !shape.shared,
+        keeping: sizing::keeping(&shape, &size, fixed, free),
     };
     let device = best.map_or("", |device| device.name.as_str());
     Ok(Model {
@@ -131,6 +134,18 @@ pub(crate) fn load(
         vocabulary: Arc::new(vocabulary),
         primitives: Box::new(LlamaPrimitives::new(context, engine)),
     })
+}
+
+/// Bytes of a state that its tokens do not account for: a recurrent model's. Found by a pass of one
+/// token; 0 where that does not work.
+fn fixed_state(context: &mut Context, shape: &Shape) -> u64 {
+    let rows = [Row { seq: 0, start: 0, tokens: &[0], output: false }];
+    let state = match context.decode(&rows, None) {
+        Decoded::Done => context.export(0).map_or(0, |state| state.len() as u64),
+        _ => 0,
+    };
+    context.clear(0);
+    state.saturating_sub(shape.kv_token)
 }
 
 /// Makes the context; where it left the device short of its reserve, makes it again with fewer cells.

@@ -3,7 +3,7 @@
 use crate::bridge::Bridge;
 use crate::ffi::{Context, Decoded, Row};
 use superfluid_core::Refusal;
-use superfluid_core::sched::{Cut, Engine, SeqOp};
+use superfluid_core::sched::{Cut, Engine, SeqId, SeqOp};
 use superfluid_worker_kit::{Batch, Pick, Picked, Primitives, StepError};
 
 /// A context that keeps the promises of [`Primitives`].
@@ -72,7 +72,20 @@ impl Primitives for LlamaPrimitives {
                     return self.apply(SeqOp::Truncate { seq: to, len });
                 }
             }
+            SeqOp::Export { .. } | SeqOp::Import { .. } | SeqOp::Drop { .. } => {
+                return Err(Refusal::new("internal_error", format!("{op:?} is no change to a sequence")));
+            }
         }
+        Ok(())
+    }
+
+    fn export(&mut self, seq: SeqId) -> Result<Vec<u8>, Refusal> {
+        self.context.export(seq.0)
+    }
+
+    fn import(&mut self, seq: SeqId, len: u32, state: &[u8]) -> Result<(), Refusal> {
+        self.context.import(seq.0, len, state)?;
+        self.held[seq.0 as usize] = len;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use superfluid_core::Refusal;
+use superfluid_core::sched::Keeping;
 use superfluid_worker_kit::Device;
 
 /// The window where the device does not say otherwise.
@@ -9,6 +10,9 @@ pub const DEFAULT_WINDOW: u32 = 8192;
 /// llama.cpp allots cells in steps of this many a sequence.
 const STEP: u32 = 256;
 const GIB: u64 = 1 << 30;
+/// Bytes an exported state has beside its keys and values, at most: for each cell, and in all.
+const CELL: u64 = 32;
+const HEADER: u64 = 64 << 10;
 
 /// What of a model decides its size in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +121,25 @@ pub fn cut(shape: &Shape, size: Size, cells: u32) -> Option<Size> {
     let each = if shape.shared { 1 } else { size.seqs };
     let share = cells / each / STEP * STEP;
     (share > 0).then(|| Size { window: size.window.min(share), cells: share * each, ..size })
+}
+
+/// What host memory keeps of states that leave the device: as many tokens as the pool has cells, within
+/// 8 GiB and 60% of the memory that model and context leave `free` (row H5). A pool that sequences share
+/// is read by every pass, so it holds no more than one lane's context at rest. `fixed` is what a state
+/// takes whatever its tokens.
+pub fn keeping(shape: &Shape, size: &Size, fixed: u64, free: u64) -> Keeping {
+    let token_bytes = shape.kv_token.saturating_add(CELL);
+    let state_bytes = fixed.saturating_add(HEADER);
+    let all = token_bytes
+        .saturating_mul(u64::from(size.cells))
+        .saturating_add(state_bytes.saturating_mul(u64::from(size.seqs)));
+    Keeping {
+        rest_tokens: shape.shared.then_some(size.window),
+        host_bytes: all.min(8 * GIB).min(free / 100 * 60),
+        state_bytes,
+        token_bytes,
+        ..Keeping::default()
+    }
 }
 
 fn round_up(window: u32) -> u32 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use superfluid_core::Refusal;
-use superfluid_core::sched::{Cut, Engine, SeqOp, Token};
+use superfluid_core::sched::{Cut, Engine, SeqId, SeqOp, Token};
 use superfluid_worker_kit::{Batch, Pick, Picked, Primitives, StepError, Vocabulary};
 
 /// Between two looks at whether a pass should be given up.
@@ -195,7 +195,35 @@ impl Primitives for MockPrimitives {
                 copy.cut(len as usize, &vocabulary);
                 *target = copy;
             }
+            SeqOp::Export { .. } | SeqOp::Import { .. } | SeqOp::Drop { .. } => {
+                return Err(misused(format!("{op:?} is no change to a sequence")));
+            }
         }
+        Ok(())
+    }
+
+    /// The number of tokens, then the tokens.
+    fn export(&mut self, seq: SeqId) -> Result<Vec<u8>, Refusal> {
+        let tokens = &self.sequence(seq.0)?.tokens;
+        let count = u32::try_from(tokens.len()).unwrap_or(u32::MAX);
+        Ok(std::iter::once(&count).chain(tokens).flat_map(|word| word.to_le_bytes()).collect())
+    }
+
+    fn import(&mut self, seq: SeqId, len: u32, state: &[u8]) -> Result<(), Refusal> {
+        let reads = self.reads();
+        let vocabulary = self.vocabulary.clone();
+        let (words, rest) = state.as_chunks::<4>();
+        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let whole = words.first() == Some(&len) && words.len() == len as usize + 1 && rest.is_empty();
+        let target = self.sequence(seq.0)?;
+        if !whole || !target.tokens.is_empty() {
+            let (bytes, holds) = (state.len(), target.tokens.len());
+            return Err(misused(format!(
+                "sequence {} of {holds} tokens cannot take {len} in {bytes} bytes",
+                seq.0
+            )));
+        }
+        words[1..].iter().for_each(|&token| target.feed(token, reads.then_some(&*vocabulary)));
         Ok(())
     }
 
@@ -208,16 +236,9 @@ impl Primitives for MockPrimitives {
         let broken = self.meet(batch)?;
         let reads = self.reads();
         for (row, broken) in batch.rows.iter().zip(broken) {
-            let vocabulary = &self.vocabulary;
+            let vocabulary = reads.then_some(&*self.vocabulary);
             let sequence = &mut self.sequences[row.seq as usize];
-            for &token in row.tokens {
-                let last = sequence.hashes.last().copied().unwrap_or(0);
-                sequence.hashes.push(mix(last ^ (u64::from(token) + 1)));
-                sequence.tokens.push(token);
-                if reads {
-                    sequence.bytes.extend(vocabulary.piece(token));
-                }
-            }
+            row.tokens.iter().for_each(|&token| sequence.feed(token, vocabulary));
             let sequence = &self.sequences[row.seq as usize];
             let hash = sequence.hashes.last().copied().unwrap_or(0);
             let token = if row.pick == Pick::Nothing { 0 } else { self.next(sequence) };
@@ -255,6 +276,13 @@ impl Primitives for MockPrimitives {
 }
 
 impl Sequence {
+    fn feed(&mut self, token: Token, vocabulary: Option<&MockVocabulary>) {
+        let last = self.hashes.last().copied().unwrap_or(0);
+        self.hashes.push(mix(last ^ (u64::from(token) + 1)));
+        self.tokens.push(token);
+        self.bytes.extend(vocabulary.iter().flat_map(|vocabulary| vocabulary.piece(token)));
+    }
+
     fn cut(&mut self, len: usize, vocabulary: &MockVocabulary) {
         let cut: usize = self.tokens.drain(len..).map(|token| vocabulary.piece(token).len()).sum();
         self.hashes.truncate(len);

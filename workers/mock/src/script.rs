@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use superfluid_core::Refusal;
-use superfluid_core::sched::{Copying, Cut, Engine};
+use superfluid_core::sched::{Copying, Cut, Engine, Keeping};
 use superfluid_core::wire::LoadSpec;
 
 /// Names a script's file, for what happens before a model is named and whatever model is.
@@ -232,6 +232,7 @@ impl Script {
             copying: Copying::Duplicates,
             mixes: true,
             neighbours: false,
+            keeping: keeping(pool_tokens),
         }
     }
 
@@ -291,4 +292,10 @@ fn step_tokens() -> u32 {
 
 fn first() -> u64 {
     1
+}
+
+/// What the mock keeps in host memory: as many tokens as its pool has, at 4 bytes each and 4 a state.
+fn keeping(pool_tokens: u32) -> Keeping {
+    let host_bytes = u64::from(pool_tokens).saturating_mul(8);
+    Keeping { host_bytes, state_bytes: 4, token_bytes: 4, ..Keeping::default() }
 }

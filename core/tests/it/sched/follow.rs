@@ -2,7 +2,7 @@
 
 use super::world::{Ending, World};
 use super::{ENGINE, MILLISECOND, cached, job, of_class, prompt, runs, world};
-use superfluid_core::sched::{Class, Copying, Cut, Engine, JobId, SeqOp, Token};
+use superfluid_core::sched::{Class, Config, Copying, Cut, Engine, JobId, SeqOp, Token};
 
 /// Room for all, and copies that share cells.
 const WIDE: Engine = Engine { seq_tokens: 4000, pool_tokens: 40_000, copying: Copying::Shares, ..ENGINE };
@@ -134,7 +134,9 @@ fn a_job_that_is_waited_for_may_leave_or_break() {
 /// A state that cannot be cut stops where followers part from it, nearest first.
 #[test]
 fn a_state_that_cannot_be_cut_is_forked_where_prompts_part() {
-    let mut world = world(Engine { cut: Cut::HeadOnly, ..WIDE });
+    // None is kept where prompts end, so that forks alone are counted.
+    let engine = Engine { cut: Cut::HeadOnly, ..WIDE };
+    let mut world = World::new(Config { keep_from: 5000, ..Config::new(engine) });
     let head = prompt(1, 1500, 0);
     for (id, len) in [(0, 1500), (1, 1210), (2, 1400), (3, 1500)] {
         world.submit(job(id, &branch(&head[..len], id as u32), 3)).expect("room");

@@ -1,6 +1,7 @@
 //! The scheduler, in a world whose engine shows every mix-up.
 
 mod cases;
+mod crowd;
 mod faults;
 mod follow;
 mod lanes;
@@ -10,11 +11,12 @@ mod prefixes;
 mod queue;
 mod random;
 mod steps;
+mod tiers;
 mod verbs;
 mod world;
 
 use superfluid_core::Duration;
-use superfluid_core::sched::{Class, Config, Copying, Cut, Engine, Finish, Job, JobId, Step, Token};
+use superfluid_core::sched::{Class, Config, Copying, Cut, Engine, Finish, Job, JobId, Keeping, Step, Token};
 use world::{Ending, World, alone};
 
 /// Four lanes, six sequences of 1,000 tokens, room for all of them, steps of 64 tokens that mix.
@@ -28,6 +30,7 @@ const ENGINE: Engine = Engine {
     copying: Copying::Never,
     mixes: true,
     neighbours: false,
+    keeping: Keeping { rest_tokens: None, host_bytes: 0, state_bytes: 0, token_bytes: 0, copy_tokens: 128 },
 };
 
 fn world(engine: Engine) -> World {

@@ -23,6 +23,7 @@ fn loaded() -> Loaded {
             copying: Copying::Shares,
             mixes: true,
             neighbours: false,
+            keeping: Default::default(),
         },
         description: "mock".into(),
         vocab: 100,

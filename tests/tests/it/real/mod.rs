@@ -4,6 +4,7 @@ mod answers;
 mod bad_models;
 mod batch;
 mod client;
+mod contract;
 mod install;
 mod killed;
 mod parting;

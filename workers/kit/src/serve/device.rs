@@ -3,6 +3,7 @@
 use super::Ended;
 use super::brain::Brain;
 use super::shared::Shared;
+use super::shelf::Shelf;
 use crate::primitives::{Batch, BatchRow, Primitives, StepError};
 use std::cell::RefCell;
 use std::time::Instant;
@@ -13,6 +14,7 @@ use superfluid_core::sched::{RowResult, Step, StepFault, StepOutcome};
 pub(super) fn run(mut primitives: Box<dyn Primitives>, brain: Brain, shared: &Shared) -> Ended {
     // Shared with the question a pass asks at its boundaries, which is on this thread too.
     let brain = RefCell::new(brain);
+    let mut shelf = Shelf::default();
     loop {
         brain.borrow_mut().take_commands();
         if let Some(refusal) = brain.borrow_mut().take_broken() {
@@ -31,7 +33,7 @@ pub(super) fn run(mut primitives: Box<dyn Primitives>, brain: Brain, shared: &Sh
             continue;
         };
         let began = Instant::now();
-        let result = pass(&mut *primitives, &brain, &step);
+        let result = pass(&mut *primitives, &mut shelf, &brain, &step);
         let fatal = match &result {
             Err(StepFault::Fatal { refusal }) => Some(refusal.clone()),
             _ => None,
@@ -51,12 +53,11 @@ pub(super) fn run(mut primitives: Box<dyn Primitives>, brain: Brain, shared: &Sh
 
 fn pass(
     primitives: &mut dyn Primitives,
+    shelf: &mut Shelf,
     brain: &RefCell<Brain>,
     step: &Step,
 ) -> Result<Vec<RowResult>, StepFault> {
-    for op in &step.ops {
-        primitives.apply(*op).map_err(|refusal| StepFault::Fatal { refusal })?;
-    }
+    shelf.apply(primitives, &step.ops)?;
     if step.rows.is_empty() {
         return Ok(Vec::new());
     }

@@ -16,6 +16,7 @@ mod live;
 mod prepare;
 mod reader;
 mod shared;
+mod shelf;
 mod watchdog;
 mod writer;
 

@@ -1,6 +1,7 @@
 //! A context: the sequences' state on the device, and the pass that feeds them.
 #![expect(unsafe_code, reason = "calls llama.cpp")]
 
+use super::library::Library;
 use super::log;
 use super::model::LoadedModel;
 use super::pool::Pool;
@@ -110,6 +111,10 @@ pub struct Context {
     pool: Option<Pool>,
     /// Those that did before; llama.cpp may use them once more, at the start of the next pass.
     former: Vec<Pool>,
+    /// Whether each sequence has a buffer of its own.
+    apart: bool,
+    /// Copies between buffers, which llama.cpp makes with the next pass.
+    pending: Vec<(u32, u32)>,
 }
 
 /// The arrays a `llama_batch` points to, each as long as the largest pass.
@@ -231,6 +236,8 @@ impl Context {
             kept: spec.kept,
             pool: None,
             former: Vec::new(),
+            apart: !spec.unified,
+            pending: Vec::new(),
         };
         if spec.kept {
             context.crew(threads);
@@ -286,6 +293,7 @@ impl Context {
         self.abort.ask.set(core::ptr::null());
         if status == 0 {
             self.former.clear();
+            self.pending.clear();
         } else {
             self.outputs.clear();
         }
@@ -411,9 +419,32 @@ impl Context {
                 (self.model.library.symbols.llama_memory_seq_cp)(self.memory.as_ptr(), from, to, -1, -1);
             }
         }
+        if self.apart {
+            self.pending.push((from, to));
+        }
     }
 
-    fn seq(&self, seq: u32) -> Option<i32> {
+    pub(super) fn raw(&self) -> *mut RawContext {
+        self.raw.as_ptr()
+    }
+
+    pub(super) fn library(&self) -> &'static Library {
+        self.model.library
+    }
+
+    /// The last position a sequence holds; negative where it is empty.
+    pub(super) fn last_position(&self, seq: u32) -> i32 {
+        let Some(seq) = self.seq(seq) else { return -1 };
+        // SAFETY: the memory lives as long as the context; the sequence is one of its.
+        unsafe { (self.model.library.symbols.llama_memory_seq_pos_max)(self.memory.as_ptr(), seq) }
+    }
+
+    /// Copies that are still to be made, source and target.
+    pub(super) fn pending(&self) -> &[(u32, u32)] {
+        &self.pending
+    }
+
+    pub(super) fn seq(&self, seq: u32) -> Option<i32> {
         i32::try_from(seq).ok().filter(|_| seq < self.seqs)
     }
 }

@@ -6,6 +6,7 @@ mod library;
 pub(crate) mod log;
 mod model;
 mod pool;
+mod state;
 mod symbols;
 mod types;
 mod vocab;

@@ -81,6 +81,10 @@ symbols! {
     llama_get_memory: fn(*const RawContext) -> *mut RawMemory;
     llama_memory_seq_rm: fn(*mut RawMemory, i32, i32, i32) -> bool;
     llama_memory_seq_cp: fn(*mut RawMemory, i32, i32, i32, i32);
+    llama_memory_seq_pos_max: fn(*mut RawMemory, i32) -> i32;
+    llama_state_seq_get_size: fn(*mut RawContext, i32) -> usize;
+    llama_state_seq_get_data: fn(*mut RawContext, *mut u8, usize, i32) -> usize;
+    llama_state_seq_set_data: fn(*mut RawContext, *const u8, usize, i32) -> usize;
     llama_set_abort_callback: fn(*mut RawContext, Option<unsafe extern "C" fn(*mut c_void) -> bool>, *mut c_void);
     llama_set_n_threads: fn(*mut RawContext, i32, i32);
     llama_attach_threadpool: fn(*mut RawContext, *mut RawPool, *mut RawPool);

@@ -1,7 +1,7 @@
 //! Context sizes on machines that are not this one (rows H2 to H4).
 
 use superfluid_worker_kit::Device;
-use superfluid_worker_llamacpp::{Room, Shape, cut, sequences, size};
+use superfluid_worker_llamacpp::{Room, Shape, cut, keeping, sequences, size};
 
 const GIB: u64 = 1 << 30;
 
@@ -94,4 +94,21 @@ fn a_shared_pool_holds_a_window_a_lane_and_shortens_it_below_one() {
     let short = cut(&shape, size, 5_000).expect("cells are left");
     assert_eq!((short.window, short.cells), (4864, 4864));
     assert_eq!(cut(&shape, size, 255), None);
+}
+
+/// Host memory keeps as many tokens as the pool has cells, within 8 GiB and 60% of what is free.
+#[test]
+fn host_memory_is_bounded_three_ways() {
+    let size = size(&LLAMA_8B, &Room::of(&[device("cuda", "gpu", 24, 24)]), 8, Some(1024)).expect("it fits");
+    let small = Shape { kv_token: 1024, ..LLAMA_8B };
+    let all = keeping(&small, &size, 0, 64 * GIB);
+    assert!(all.host_bytes >= u64::from(size.cells) * 1024 && all.host_bytes < u64::from(size.cells) * 2048);
+    assert_eq!(keeping(&LLAMA_8B, &size, 0, 64 * GIB).host_bytes, 10_240 * (131_072 + 32) + 10 * (64 << 10));
+    let wide = Shape { kv_token: 1 << 20, ..LLAMA_8B };
+    assert_eq!(keeping(&wide, &size, 0, 64 * GIB).host_bytes, 8 * GIB);
+    assert_eq!(keeping(&wide, &size, 0, 2 * GIB).host_bytes, 2 * GIB / 100 * 60);
+    assert_eq!(all.rest_tokens, None, "a sequence with a buffer of its own costs others nothing at rest");
+    let shared = keeping(&Shape { shared: true, ..small }, &size, 5 << 20, 64 * GIB);
+    assert_eq!(shared.rest_tokens, Some(1024), "one lane's context");
+    assert!(shared.state(1) > 5 << 20, "a recurrent state is large whatever its tokens");
 }

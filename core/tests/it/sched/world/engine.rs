@@ -1,7 +1,8 @@
 //! An engine whose state is a hash of the tokens it was fed, in order, and whose next token is a
 //! function of that hash: whatever mixes conversations up changes what is said.
 
-use superfluid_core::sched::{Copying, Cut, End, Engine, Rows, SeqOp, Step, Token};
+use std::collections::BTreeMap;
+use superfluid_core::sched::{Copying, Cut, End, Engine, Rows, SeqOp, StateId, Step, Token};
 
 /// Tokens lie below this; small, so that prompts meet by chance.
 const VOCABULARY: u64 = 31;
@@ -33,6 +34,9 @@ impl State {
     }
 }
 
+/// What no token list hashes to.
+const BROKEN: State = State(0xdead);
+
 /// States after 0, 1, 2, … tokens; a sequence that was never fed holds only the first.
 #[derive(Clone, Debug)]
 struct Seq(Vec<State>);
@@ -50,16 +54,46 @@ pub(crate) struct HashEngine {
     /// Cells it really has; at most what it says.
     pub(crate) cells: u32,
     seqs: Vec<Seq>,
+    /// Host memory.
+    states: BTreeMap<StateId, Seq>,
+    /// How many of the next exports and imports come to nothing.
+    pub(crate) loses: u32,
+    /// Those that did in the step that has begun.
+    pub(crate) lost: Vec<StateId>,
+    /// Tokens imported so far.
+    pub(crate) imported: usize,
 }
 
 impl HashEngine {
     pub(crate) fn new(can: Engine, cells: u32) -> Self {
         let seqs = (0..can.seqs).map(|_| Seq(vec![State::EMPTY])).collect();
-        Self { can, cells, seqs }
+        Self { can, cells, seqs, states: BTreeMap::new(), loses: 0, lost: Vec::new(), imported: 0 }
     }
 
     pub(crate) fn held(&self) -> usize {
         self.seqs.iter().map(Seq::len).sum()
+    }
+
+    /// Bytes its states take.
+    pub(crate) fn host_bytes(&self) -> u64 {
+        self.states.values().map(|state| self.can.keeping.state(state.len() as u32)).sum()
+    }
+
+    /// The states that were lost are no more.
+    pub(crate) fn take_lost(&mut self) -> Vec<StateId> {
+        for state in &self.lost {
+            self.states.remove(state);
+        }
+        std::mem::take(&mut self.lost)
+    }
+
+    fn loses(&mut self, state: StateId) -> bool {
+        let loses = self.loses > 0;
+        if loses {
+            self.loses -= 1;
+            self.lost.push(state);
+        }
+        loses
     }
 
     /// Does a step's ops and checks its rows.
@@ -105,8 +139,8 @@ impl HashEngine {
     /// Breaks an entry's sequence: it holds what no token list hashes to.
     pub(crate) fn breaks(&mut self, rows: &Rows) {
         let seq = &mut self.seqs[rows.seq.0 as usize].0;
-        seq.extend(rows.tokens.iter().map(|_| State(0xdead)));
-        seq.fill(State(0xdead));
+        seq.extend(rows.tokens.iter().map(|_| BROKEN));
+        seq.fill(BROKEN);
     }
 
     fn apply(&mut self, op: SeqOp) {
@@ -127,6 +161,26 @@ impl HashEngine {
                 assert_eq!(self.seqs[to.0 as usize].len(), 0, "{op:?}");
                 self.seqs[to.0 as usize] = copy;
             }
+            SeqOp::Export { seq, state, len } => {
+                let mut copy = self.seqs[seq.0 as usize].clone();
+                assert_eq!(copy.len(), len as usize, "{op:?}");
+                if self.loses(state) {
+                    copy.0.fill(BROKEN);
+                }
+                assert!(self.states.insert(state, copy).is_none(), "{op:?}: a name used twice");
+                assert!(self.host_bytes() <= self.can.keeping.host_bytes, "{op:?} overfills the host");
+            }
+            SeqOp::Import { state, seq, len } => {
+                let mut copy = self.states[&state].clone();
+                assert_eq!(copy.len(), len as usize, "{op:?}");
+                assert_eq!(self.seqs[seq.0 as usize].len(), 0, "{op:?}");
+                if self.loses(state) {
+                    copy.0.fill(BROKEN);
+                }
+                self.imported += copy.len();
+                self.seqs[seq.0 as usize] = copy;
+            }
+            SeqOp::Drop { state } => assert!(self.states.remove(&state).is_some(), "{op:?}"),
         }
     }
 }

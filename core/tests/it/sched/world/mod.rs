@@ -53,6 +53,8 @@ pub(crate) struct World {
     /// Whether the world broke something, so that jobs may fail.
     pub(crate) faulty: bool,
     class_lanes: [u32; 3],
+    /// By workers before.
+    imported: usize,
 }
 
 impl World {
@@ -69,6 +71,7 @@ impl World {
             book: BTreeMap::new(),
             faulty: false,
             class_lanes: config.class_lanes,
+            imported: 0,
         }
     }
 
@@ -105,6 +108,11 @@ impl World {
     /// Completes the step in flight, after `elapsed`; `faults` says which entries fail.
     pub(crate) fn complete(&mut self, elapsed: Duration, faults: &dyn Fn(usize) -> bool) {
         let Some(step) = self.step.take() else { return };
+        if !self.engine.lost.is_empty() {
+            self.step = Some(step);
+            self.fail(StepFault::Yielded);
+            return;
+        }
         if !self.engine.has_room(&step) {
             self.step = Some(step);
             self.fail(StepFault::Capacity);
@@ -137,8 +145,26 @@ impl World {
     /// Fails the step in flight.
     pub(crate) fn fail(&mut self, fault: StepFault) {
         let Some(step) = self.step.take() else { return };
-        self.faulty |= fault != StepFault::Yielded;
+        // The states that were lost are told, whatever else happened to the step.
+        let lost = self.engine.take_lost();
+        let fault = if lost.is_empty() { fault } else { StepFault::Lost { states: lost } };
+        self.faulty |= !matches!(fault, StepFault::Yielded | StepFault::Lost { .. });
         self.answer(StepOutcome { id: step.id, elapsed: Duration::from_micros(5), result: Err(fault) });
+    }
+
+    /// A new worker in place of one that died. Its jobs have failed.
+    pub(crate) fn succeed(&mut self, config: Config) {
+        self.check_all_ended();
+        self.note(format_args!("a new worker"));
+        self.imported += self.engine.imported;
+        self.scheduler = Scheduler::new(config);
+        self.engine = HashEngine::new(self.engine.can, self.engine.can.pool_tokens);
+        self.step = None;
+    }
+
+    /// Tokens that came back from host memory.
+    pub(crate) fn imported(&self) -> usize {
+        self.imported + self.engine.imported
     }
 
     fn answer(&mut self, outcome: StepOutcome) {
@@ -182,6 +208,9 @@ impl World {
         }
         assert!(self.scheduler.poll_timeout().is_none());
         assert_eq!(self.scheduler.cells_used() as usize, self.engine.held(), "cells");
+        if self.engine.lost.is_empty() {
+            assert_eq!(self.scheduler.host_bytes(), self.engine.host_bytes(), "host memory");
+        }
         self.scheduler.check_invariants().expect("invariants");
         for (class, most) in Class::ALL.into_iter().zip(self.class_lanes) {
             assert!(

@@ -2,7 +2,8 @@
 
 use super::World;
 use superfluid_core::sched::{
-    Class, Config, Copying, Cut, Engine, Job, JobId, RowResult, StepFault, StepId, StepOutcome, Token,
+    Class, Config, Copying, Cut, Engine, Job, JobId, Keeping, RowResult, StepFault, StepId, StepOutcome,
+    Token,
 };
 use superfluid_core::{Duration, Misuse, Refusal};
 
@@ -50,6 +51,7 @@ fn set_up(bytes: &mut Bytes<'_>) -> World {
         copying,
         mixes: passes.is_multiple_of(2),
         neighbours: passes >= 2,
+        keeping: keeping(bytes),
     };
     let mut world = World::new(Config {
         engine,
@@ -58,13 +60,26 @@ fn set_up(bytes: &mut Bytes<'_>) -> World {
         gap: Duration::from_micros(u64::from(bytes.next())),
         class_lanes: [bytes.below(6), bytes.below(6), bytes.below(6)],
         share_from: 1 + bytes.below(12),
-        copy_cost: bytes.below(6),
+        save_from: 1 + bytes.below(6),
+        keep_from: 2 + bytes.below(12),
     });
     // One world in four has an engine that promised more room than it has.
     if bytes.below(4) == 3 {
         world.engine.cells -= bytes.below(engine.pool_tokens / 2 + 1);
     }
     world
+}
+
+/// One world in two has no host memory, one in four counts cells at rest.
+fn keeping(bytes: &mut Bytes<'_>) -> Keeping {
+    let (host_bytes, rest_tokens) = (u64::from(bytes.below(120)) * 4, bytes.below(80));
+    Keeping {
+        rest_tokens: (rest_tokens < 20).then_some(rest_tokens * 2),
+        host_bytes: host_bytes.saturating_sub(240),
+        state_bytes: u64::from(bytes.below(8)),
+        token_bytes: u64::from(bytes.below(3)),
+        copy_tokens: bytes.below(6),
+    }
 }
 
 fn input(world: &mut World, bytes: &mut Bytes<'_>) {
@@ -90,6 +105,7 @@ fn input(world: &mut World, bytes: &mut Bytes<'_>) {
             let broken = bytes.next();
             world.complete(Duration::from_micros(9), &|at| broken >> (at % 8) & 1 == 1);
         }
+        10 if bytes.below(4) == 0 => world.engine.loses += 1,
         10 => misuse(world, bytes),
         11 => world.now = world.now + Duration::from_micros(u64::from(bytes.next()) * 8),
         12..=14 => world.complete(Duration::from_micros(u64::from(bytes.next())), &|_| false),
