@@ -29,6 +29,9 @@ pub(crate) struct Mailbox<T> {
 struct State<T> {
     queue: VecDeque<T>,
     closed: bool,
+    /// Threads that wait for an item, and for room; with none, nobody has to be woken.
+    takers: usize,
+    senders: usize,
 }
 
 /// Why an item was not taken in; it comes back.
@@ -44,7 +47,7 @@ impl<T> Mailbox<T> {
     /// An empty mailbox for `bound` items.
     pub(crate) fn new(bound: usize) -> Self {
         Self {
-            state: Mutex::new(State { queue: VecDeque::new(), closed: false }),
+            state: Mutex::new(State { queue: VecDeque::new(), closed: false, takers: 0, senders: 0 }),
             came: Condvar::new(),
             room: Condvar::new(),
             alerts: AtomicU32::new(0),
@@ -61,7 +64,9 @@ impl<T> Mailbox<T> {
     pub(crate) fn send(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
         while state.queue.len() >= self.bound && !state.closed {
+            state.senders += 1;
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.senders -= 1;
         }
         self.put(state, item, 0).map_err(|refused| match refused {
             Refused::Full(item) | Refused::Closed(item) => item,
@@ -93,7 +98,7 @@ impl<T> Mailbox<T> {
             if state.closed {
                 return None;
             }
-            state = self.came.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait_for_item(state);
         }
     }
 
@@ -105,16 +110,23 @@ impl<T> Mailbox<T> {
         !state.closed
     }
 
+    /// Whether nothing is inside.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().queue.is_empty()
+    }
+
     /// Waits until something is inside, the mailbox is closed, or `timeout` passed.
     pub(crate) fn wait(&self, timeout: Option<Duration>) {
         let mut state = self.lock();
         while state.queue.is_empty() && !state.closed {
             let Some(timeout) = timeout else {
-                state = self.came.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.wait_for_item(state);
                 continue;
             };
             // Waking early is harmless: the caller looks again and comes back.
-            drop(self.came.wait_timeout(state, timeout));
+            state.takers += 1;
+            let waited = self.came.wait_timeout(state, timeout);
+            waited.unwrap_or_else(PoisonError::into_inner).0.takers -= 1;
             return;
         }
     }
@@ -129,6 +141,13 @@ impl<T> Mailbox<T> {
         self.room.notify_all();
     }
 
+    fn wait_for_item<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        state.takers += 1;
+        let mut state = self.came.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.takers -= 1;
+        state
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,8 +158,11 @@ impl<T> Mailbox<T> {
         }
         state.queue.push_back(item);
         self.alerts.fetch_or(alerts & !CLOSED, Ordering::Release);
+        let wake = state.takers > 0;
         drop(state);
-        self.came.notify_one();
+        if wake {
+            self.came.notify_one();
+        }
         Ok(())
     }
 
@@ -149,6 +171,8 @@ impl<T> Mailbox<T> {
         if state.queue.is_empty() {
             self.alerts.fetch_and(CLOSED, Ordering::AcqRel);
         }
-        self.room.notify_all();
+        if state.senders > 0 {
+            self.room.notify_all();
+        }
     }
 }

@@ -211,9 +211,8 @@ impl Brain {
         }
     }
 
-    /// A daemon that reads no more is noticed by the writer, which closes the inbox.
     fn send(&self, frame: ToDaemon) {
-        let _ = self.shared.outbox.send(frame);
+        self.shared.tell(frame);
     }
 
     fn now(&self) -> Instant {

@@ -2,8 +2,8 @@
 //!
 //! Three threads. The *reader* takes frames, answers pings, renders templates, tokenizes and
 //! validates. The *device* thread, which is the caller's, loads the model and owns it and the
-//! scheduler. The *writer* puts frames on the wire. They share mailboxes and a few gauges, nothing
-//! else.
+//! scheduler, and writes its frames where that does not make it wait. The *writer* writes the
+//! others. They share mailboxes, the line and a few gauges, nothing else.
 //!
 //! The worker ends when the daemon closes its standard input, whatever it is doing: a step is given
 //! up at its next boundary, and a library that does not come back is left behind by exiting. A
@@ -12,6 +12,7 @@
 
 mod brain;
 mod device;
+mod line;
 mod live;
 mod prepare;
 mod reader;
@@ -24,10 +25,12 @@ use crate::mailbox::{CLOSED, Mailbox};
 use crate::runtime::Runtime;
 use crate::sandbox;
 use brain::Brain;
+use line::Line;
 use prepare::Prepare;
 use reader::Reader;
 use shared::{Gauges, Shared, ToDevice};
 use std::io::{Read, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -65,12 +68,13 @@ pub enum Ended {
 pub fn serve(
     runtime: &mut dyn Runtime,
     input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
+    output: impl Write + AsFd + Send + 'static,
     linger: Option<Duration>,
 ) -> Ended {
     let shared = Arc::new(Shared {
         inbox: Mailbox::new(INBOX),
         outbox: Mailbox::new(OUTBOX),
+        line: Line::new(output),
         ready: Mailbox::new(1),
         preparing: Mailbox::new(2),
         done: Mailbox::new(1),
@@ -84,7 +88,7 @@ pub fn serve(
     let _ = shared.outbox.send(hello);
     let writer = {
         let shared = shared.clone();
-        spawn("writer", 0, move || writer::run(&shared, output))
+        spawn("writer", 0, move || writer::run(&shared))
     };
     let writer = match writer {
         Ok(writer) => writer,
@@ -108,6 +112,7 @@ pub fn serve(
     shared.outbox.close();
     // The reader may wait for input that never comes, so nobody waits for it.
     let _ = writer.join();
+    shared.line.close();
     shared.preparing.close();
     shared.done.close();
     ended

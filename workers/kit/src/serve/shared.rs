@@ -1,5 +1,6 @@
 //! What the threads share.
 
+use super::line::Line;
 use super::prepare::{Prepare, Prepared};
 use crate::mailbox::Mailbox;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -26,6 +27,7 @@ pub(super) struct Shared {
     pub(super) inbox: Mailbox<ToDevice>,
     /// Everyone to the writer; closed when the wire is gone or the worker ends.
     pub(super) outbox: Mailbox<ToDaemon>,
+    pub(super) line: Line,
     /// Device to reader: how jobs are prepared, once the model is loaded.
     pub(super) ready: Mailbox<Prepare>,
     /// Reader to watchdog: one item when a request's preparation begins, one when it is done; the
