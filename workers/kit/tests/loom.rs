@@ -146,3 +146,20 @@ fn alerts_are_seen_until_their_item_is_taken() {
         assert_eq!(mailbox.alerts(), CLOSED);
     });
 }
+
+#[test]
+fn what_was_sent_is_inside_until_it_is_taken() {
+    model(|| {
+        let mailbox = Arc::new(Mailbox::new(2));
+        let sender = {
+            let mailbox = mailbox.clone();
+            thread::spawn(move || {
+                mailbox.send(1).unwrap();
+                mailbox.is_empty()
+            })
+        };
+        assert_eq!(mailbox.recv(), Some(1));
+        assert!(mailbox.is_empty(), "it was taken");
+        sender.join().unwrap();
+    });
+}
