@@ -29,6 +29,7 @@
 //! | [`cache`] | which states are held for which tokens? |
 //! | [`sched`] | which tokens run in the next device step? |
 //! | [`supervise`] | what to do about a worker process now? |
+//! | [`fleet`] | which models are loaded, and where does a request go? |
 //! | [`wire`] | the frames between daemon and worker |
 //! | [`text`] | text out of tokens: UTF-8 across tokens, stop strings |
 //! | [`access`] | may this HTTP request come in? (Host, Origin, key) |
@@ -43,6 +44,7 @@ pub mod access;
 pub mod api;
 pub mod cache;
 pub mod capability;
+pub mod fleet;
 pub mod host;
 pub mod install;
 pub mod machine;

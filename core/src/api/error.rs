@@ -61,6 +61,12 @@ pub mod codes {
     pub const OVERLOADED: &str = "overloaded";
     /// 503: the model is still loading, or its worker is being restarted.
     pub const MODEL_LOADING: &str = "model_loading";
+    /// 503: the model could not be loaded; a later request tries again.
+    pub const MODEL_UNAVAILABLE: &str = "model_unavailable";
+    /// 503: the model's worker died too often and is not restarted until the model is loaded again.
+    pub const MODEL_FAILED: &str = "model_failed";
+    /// 504: the deadline that the request carried is over.
+    pub const DEADLINE_EXCEEDED: &str = "deadline_exceeded";
     /// 503: the server is shutting down.
     pub const SHUTTING_DOWN: &str = "shutting_down";
     /// 503: the request was given up by the server.
@@ -165,7 +171,9 @@ fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
         codes::HEADERS_TOO_LARGE => (431, REQUEST, None),
         codes::OVERLOADED => (429, "overloaded_error", Some(1)),
         codes::MODEL_LOADING => (503, SERVER, Some(2)),
-        codes::SHUTTING_DOWN | codes::CANCELLED => (503, SERVER, None),
+        codes::MODEL_UNAVAILABLE => (503, SERVER, Some(10)),
+        codes::SHUTTING_DOWN | codes::CANCELLED | codes::MODEL_FAILED => (503, SERVER, None),
+        codes::DEADLINE_EXCEEDED => (504, SERVER, None),
         _ => (500, SERVER, None),
     }
 }

@@ -5,6 +5,7 @@ mod api;
 mod cache;
 mod capability;
 mod corpus;
+mod fleet;
 mod host;
 mod install;
 mod laws;

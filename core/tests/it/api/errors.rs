@@ -23,6 +23,9 @@ fn a_code_is_a_status_and_a_type() {
         (codes::OVERLOADED, 429, "overloaded_error", Some(1)),
         (codes::MODEL_LOADING, 503, "server_error", Some(2)),
         (codes::SHUTTING_DOWN, 503, "server_error", None),
+        (codes::MODEL_FAILED, 503, "server_error", None),
+        (codes::MODEL_UNAVAILABLE, 503, "server_error", Some(10)),
+        (codes::DEADLINE_EXCEEDED, 504, "server_error", None),
         (codes::WORKER_FAILED, 500, "server_error", None),
         ("a_code_nobody_knows", 500, "server_error", None),
     ] {
