@@ -19,7 +19,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve a model
+    /// Serve models
     Serve(serve::ServeArgs),
     /// Fetch a model from the hub and print where it is
     Pull(pull::PullArgs),

@@ -79,7 +79,7 @@ impl Place {
     }
 }
 
-/// A flag by its long name, or the argument without one by its own.
+/// A flag by its long name; the models that stand on the command line without one are `model` too.
 fn named<'a>(serve: &'a Command, name: &str) -> Option<&'a Arg> {
     keys(serve).find(|(key, _)| *key == name).map(|(_, arg)| arg)
 }
@@ -87,7 +87,7 @@ fn named<'a>(serve: &'a Command, name: &str) -> Option<&'a Arg> {
 fn keys(serve: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     serve
         .get_arguments()
-        .map(|arg| (arg.get_long().unwrap_or_else(|| arg.get_id().as_str()), arg))
+        .filter_map(|arg| Some((arg.get_long()?, arg)))
         .filter(|(key, _)| !NOT_IN_A_FILE.contains(key))
 }
 
@@ -110,6 +110,7 @@ fn is_given(arg: &Arg, name: &str, given: &ArgMatches) -> bool {
     };
     let key = KEYS.contains(&name);
     said(arg.get_id().as_str())
+        || name == "model" && said("model")
         || key
             && (std::env::var_os(key::VARIABLE).is_some()
                 || ["api_key", "api_key_file"].map(said) != [false; 2])

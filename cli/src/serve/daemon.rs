@@ -1,75 +1,69 @@
-//! The running daemon: worker, server and signals.
+//! The running daemon: the fleet of models, the server and signals.
 
+use super::launch::Launches;
 use super::notify::Manager;
-use super::prepare::{Choice, Prepared};
+use super::prepare::Choice;
 use super::screen::Screen;
-use crate::print;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use superfluid_core::Refusal;
 use superfluid_core::access::Access;
-use superfluid_core::supervise;
-use superfluid_io_tokio::http::{self, Served, Server};
-use superfluid_io_tokio::worker::{Notice, Unstarted, Worker};
+use superfluid_core::fleet::Standing;
+use superfluid_core::{fleet as machine, supervise};
+use superfluid_io_tokio::fleet::{self, Fleet, Model};
+use superfluid_io_tokio::http::{self, Server};
+use superfluid_io_tokio::worker;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-/// Serves until a signal, or until the worker can't be kept up.
+/// What the operator wants of the daemon as a whole.
+pub(super) struct Rules {
+    pub(super) access: Access,
+    pub(super) fleet: machine::Config,
+    pub(super) supervision: supervise::Config,
+}
+
+/// Serves until a signal, or until no model could be loaded.
 ///
 /// # Errors
-/// Where the worker's runtime is missing and can't be installed.
+/// Where the runtime of a model that is loaded from the start is missing and may not be installed.
 pub(super) async fn run(
     server: Server,
-    access: Access,
-    choice: Choice,
+    rules: Rules,
+    choices: Vec<Choice>,
     warnings: Vec<String>,
-    supervision: supervise::Config,
 ) -> Result<ExitCode, Refusal> {
-    let address = server
-        .local_addr()
-        .map_err(|error| Refusal::new("io", format!("cannot start the server: {error}")))?;
+    let cannot = |error| Refusal::new("io", format!("cannot start the server: {error}"));
+    let address = server.local_addr().map_err(cannot)?;
     let url = url(address);
-    let mut words = warnings;
-    words.push(format!("listening on {url}"));
-    if !access.loopback && access.api_key.is_none() {
-        words
-            .push("warning: whoever can reach this address may use it; --api-key-file asks for a key".into());
-    }
+    let Rules { access, fleet: config, supervision } = rules;
     let key = access.api_key.is_some();
-    let found = choice.find()?;
-    let (worker, mut unstarted) = Unstarted::new(choice.runtime().as_str());
+    let open = !access.loopback && !key;
     let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let runtime = choice.runtime().to_string();
-    let id = choice.id.clone();
-    let served = Served { id: id.clone(), runtime, created, worker: worker.clone() };
+    let models: Vec<Model> = choices.iter().map(|choice| model(choice, created)).collect();
+    let (lines, mut words) = mpsc::unbounded_channel();
+    let launches = Launches::new(choices, lines);
+    // What can be told before anything is started.
+    let found = launches.find_those_at_start()?;
+    let mut signals = Signals::new().map_err(cannot)?;
+    let mut screen = Screen::new();
+    found.iter().chain(&warnings).for_each(|line| screen.line(line));
+    let offered = models.iter().filter(|model| !model.at_start).count();
+    if offered > 0 {
+        let word = if offered == 1 { "model is" } else { "models are" };
+        screen.line(&format!("{offered} {word} loaded on first use"));
+    }
+    screen.line(&format!("listening on {url}"));
+    if open {
+        screen.line("warning: whoever can reach this address may use it; --api-key-file asks for a key");
+    }
+    let (fleet, mut notices) = fleet::start(config, supervision, models, launches.into_prepare());
     let (close, closed) = watch::channel(false);
     let http = http::Config { access, ..http::Config::default() };
-    let server = tokio::spawn(server.run(http, served, closed));
-    let prepared = match found {
-        Some(prepared) => prepared,
-        None => {
-            words.drain(..).for_each(|line| print::note(&line));
-            print::note(&format!("the {} runtime is not installed; installing it", choice.runtime()));
-            install(&mut unstarted, choice).await?
-        }
-    };
-    let mut screen = Screen::new();
-    for line in prepared.words.iter().chain(&words) {
-        screen.line(line);
-    }
-    let code = match Signals::new() {
-        Ok(mut signals) => {
-            let Prepared { program, spec, lease: _lease, .. } = prepared;
-            let mut notices = unstarted.start(supervision, &id, program, spec);
-            let mut attended = Attended { id: &id, url: &url, key, worker, screen: &mut screen };
-            attend(&mut attended, &mut notices, &mut signals).await
-        }
-        Err(error) => {
-            screen.line(&format!("error: cannot start the server: {error}"));
-            ExitCode::FAILURE
-        }
-    };
+    let server = tokio::spawn(server.run(http, fleet.clone(), closed));
+    let mut attended = Attended { fleet: &fleet, url: &url, key, screen: &mut screen, seen: Vec::new() };
+    let code = attended.attend(&mut notices, &mut words, &mut signals).await;
     // The server returns at once where nothing is left to send.
     let _ = close.send(true);
     let _ = server.await;
@@ -77,13 +71,9 @@ pub(super) async fn run(
     Ok(code)
 }
 
-/// Installs beside the server, which says meanwhile what it waits for. A signal ends the process,
-/// as it ends an install from the command line: the next one sweeps up.
-async fn install(unstarted: &mut Unstarted, choice: Choice) -> Result<Prepared, Refusal> {
-    let installing = tokio::task::spawn_blocking(move || choice.install());
-    unstarted.until(installing).await.unwrap_or_else(|error| {
-        Err(Refusal::new("internal_error", format!("the install ended without a result: {error}")))
-    })
+fn model(choice: &Choice, created: u64) -> Model {
+    let (id, runtime) = (choice.id.clone(), choice.runtime().to_string());
+    Model { id, runtime, created, at_start: choice.at_start }
 }
 
 /// An address as part of a URL that this machine can open.
@@ -96,82 +86,142 @@ fn url(address: SocketAddr) -> String {
 }
 
 struct Attended<'a> {
-    id: &'a str,
+    fleet: &'a Fleet,
     url: &'a str,
     key: bool,
-    worker: Worker,
     screen: &'a mut Screen,
+    /// By model.
+    seen: Vec<Seen>,
 }
 
-/// Tells what happens and passes signals on, until the worker is gone.
-async fn attend(
-    attended: &mut Attended<'_>,
-    notices: &mut mpsc::UnboundedReceiver<Notice>,
-    signals: &mut Signals,
-) -> ExitCode {
-    let mut since = Instant::now();
-    let mut lives = 0;
-    let mut asked = 0;
-    let mut told = 0;
-    let mut manager = Manager::new();
-    loop {
-        tokio::select! {
-            notice = notices.recv() => match notice {
-                Some(Notice::Met { .. }) => since = Instant::now(),
-                Some(Notice::Progress { permille }) => {
-                    attended.screen.progress(permille);
-                    if lives == 0 && permille / 50 != told / 50 {
-                        told = permille;
-                        manager.status(format!("loading {}: {} %", attended.id, permille / 10));
-                    }
-                }
-                Some(Notice::Ready(loaded)) => {
-                    lives += 1;
-                    if lives == 1 {
-                        let Attended { id, url, key, .. } = *attended;
-                        for what in &loaded.unconfined {
-                            attended.screen.line(&format!("warning: this kernel can't keep the worker from {what}"));
+/// What was told of a model.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// When its worker was met.
+    since: Instant,
+    /// Whether the present load has been ready.
+    up: bool,
+    /// Whether any load has been.
+    ever: bool,
+}
+
+impl Attended<'_> {
+    /// Tells what happens and passes signals on, until every worker is gone.
+    async fn attend(
+        &mut self,
+        notices: &mut mpsc::UnboundedReceiver<fleet::Notice>,
+        words: &mut mpsc::UnboundedReceiver<String>,
+        signals: &mut Signals,
+    ) -> ExitCode {
+        let new = Seen { since: Instant::now(), up: false, ever: false };
+        self.seen = vec![new; self.fleet.models().len()];
+        let mut asked = 0;
+        let mut manager = Manager::new();
+        let mut settled = false;
+        loop {
+            if !settled && self.is_settled() {
+                settled = true;
+                let ids = self.fleet.models().iter().map(|model| model.id.as_str());
+                manager.ready(&ids.collect::<Vec<_>>().join(", "));
+            }
+            tokio::select! {
+                biased;
+                Some(line) = words.recv() => self.screen.line(&line),
+                notice = notices.recv() => match notice {
+                    Some(fleet::Notice::Worker { model, notice }) => {
+                        if let (worker::Notice::Progress { permille }, false) = (&notice, settled) {
+                            let id = &self.fleet.models()[model.0].id;
+                            manager.status(format!("loading {id}: {} %", permille / 10));
                         }
-                        attended.screen.ready(id, &loaded, url, key, since.elapsed());
-                        manager.ready(id);
+                        self.tell(model.0, notice);
+                        if self.is_hopeless() {
+                            return ExitCode::FAILURE;
+                        }
+                    }
+                    Some(fleet::Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
+                    Some(fleet::Notice::Stopped) | None => return ExitCode::FAILURE,
+                },
+                () = manager.beat() => manager.alive(),
+                () = signals.next() => {
+                    asked += 1;
+                    manager.stopping();
+                    if asked == 1 {
+                        self.screen.end_progress();
+                        self.tell_of_running();
+                        self.fleet.drain();
                     } else {
-                        attended.screen.end_progress();
-                        attended.screen.line("the worker is back");
+                        self.fleet.stop();
                     }
-                }
-                Some(Notice::Down { death, restart_in: Some(wait) }) => {
-                    attended.screen.death("warning", &death);
-                    attended.screen.line(&format!("it is restarted in {:.1} s", wait.as_secs_f64()));
-                }
-                Some(Notice::Down { death, restart_in: None }) => {
-                    attended.screen.death("error", &death);
-                    if lives > 0 {
-                        attended.screen.line("  hint: it died too often in a row and is not restarted again");
-                    }
-                    return ExitCode::FAILURE;
-                }
-                Some(Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
-                Some(Notice::Stopped) | None => return ExitCode::FAILURE,
-            },
-            () = manager.beat() => manager.alive(),
-            () = signals.next() => {
-                asked += 1;
-                manager.stopping();
-                let running = attended.worker.view().jobs;
-                if asked == 1 {
-                    attended.screen.end_progress();
-                    if running > 0 {
-                        let patience = supervise::Config::default().drain.as_secs();
-                        let word = if running == 1 { "request" } else { "requests" };
-                        attended.screen.line(&format!(
-                            "finishing {running} {word}, at most {patience} s; a second signal stops now"
-                        ));
-                    }
-                    attended.worker.drain();
-                } else {
-                    attended.worker.stop();
                 }
             }
+        }
+    }
+
+    fn tell(&mut self, at: usize, notice: worker::Notice) {
+        let id = &self.fleet.models()[at].id;
+        let several = self.fleet.models().len() > 1;
+        // Which model a line is about, where it could be another.
+        let of = if several { format!("{id}: ") } else { String::new() };
+        let seen = &mut self.seen[at];
+        match notice {
+            worker::Notice::Met { .. } => seen.since = Instant::now(),
+            worker::Notice::Progress { permille } if !several => self.screen.progress(permille),
+            worker::Notice::Progress { .. } => {}
+            worker::Notice::Ready(loaded) if !seen.up => {
+                (seen.up, seen.ever) = (true, true);
+                for what in &loaded.unconfined {
+                    self.screen.line(&format!("warning: this kernel can't keep the worker from {what}"));
+                }
+                self.screen.ready(id, &loaded, self.url, self.key, seen.since.elapsed());
+            }
+            worker::Notice::Ready(_) => {
+                self.screen.end_progress();
+                self.screen.line(&format!("{of}the worker is back"));
+            }
+            worker::Notice::Down { death, restart_in: Some(wait) } => {
+                self.screen.death(&format!("warning: {of}"), &death);
+                self.screen.line(&format!("{of}it is restarted in {:.1} s", wait.as_secs_f64()));
+            }
+            worker::Notice::Down { death, restart_in: None } => {
+                self.screen.death(&format!("error: {of}"), &death);
+                if std::mem::replace(&mut seen.up, false) {
+                    let hint = "it died too often in a row and is not restarted until it is loaded again";
+                    self.screen.line(&format!("  hint: {hint} (POST {}/v1/models/load)", self.url));
+                }
+            }
+            worker::Notice::Stopped => {
+                if std::mem::replace(&mut seen.up, false) && self.fleet.overview().serves {
+                    self.screen.line(&format!("unloaded: {id}"));
+                }
+            }
+        }
+    }
+
+    /// Whether no model asked for at the start is still being loaded.
+    fn is_settled(&self) -> bool {
+        let overview = self.fleet.overview();
+        let mut asked_for =
+            self.fleet.models().iter().zip(&overview.models).filter(|(model, _)| model.at_start);
+        asked_for.all(|(_, view)| view.standing != Standing::Loading)
+    }
+
+    /// Whether no model has ever been loaded, and none will be unless somebody changes something.
+    fn is_hopeless(&self) -> bool {
+        let overview = self.fleet.overview();
+        let failed = overview.models.iter().all(|model| model.standing == Standing::Failed);
+        overview.serves && failed && !self.seen.iter().any(|seen| seen.ever)
+    }
+
+    fn tell_of_running(&self) {
+        let overview = self.fleet.overview();
+        let workers = overview.models.iter().filter_map(|model| model.worker.as_ref());
+        let running: usize = workers.map(|worker| worker.view().jobs).sum();
+        if running > 0 {
+            let patience = supervise::Config::default().drain.as_secs();
+            let word = if running == 1 { "request" } else { "requests" };
+            self.screen.line(&format!(
+                "finishing {running} {word}, at most {patience} s; a second signal stops now"
+            ));
         }
     }
 }

@@ -1,9 +1,11 @@
-//! `superfluid serve`: one model behind the API, until a signal ends it.
+//! `superfluid serve`: models behind the API, until a signal ends it.
 
 mod check;
+mod choose;
 pub(crate) mod config;
 mod daemon;
 mod key;
+mod launch;
 mod notify;
 mod prepare;
 mod sandbox;
@@ -19,14 +21,27 @@ use superfluid_core::Refusal;
 use superfluid_core::access::{Access, Origin};
 use superfluid_core::capability::Flags;
 use superfluid_core::sched::parse_class_lanes;
-use superfluid_core::supervise;
+use superfluid_core::{fleet, supervise};
 use superfluid_io_tokio::http::Server;
 
 /// What `superfluid serve` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
     /// The model: a file, a directory, or its id in the hub (ORG/MODEL or ORG/MODEL:QUANTIZATION)
-    model: PathBuf,
+    #[arg(value_name = "MODEL", required_unless_present_any = ["more", "model_dir"])]
+    model: Option<PathBuf>,
+    /// Another model to serve; repeatable
+    #[arg(long = "model", value_name = "MODEL")]
+    more: Vec<PathBuf>,
+    /// Also offer every model in this directory, each loaded on its first use
+    #[arg(long, value_name = "DIR")]
+    model_dir: Option<PathBuf>,
+    /// Unload a model that has had nothing to do for so many seconds; its next request loads it again
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    idle_timeout: Option<u64>,
+    /// Models that are loaded at once; for another one, that not used for longest is unloaded
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    max_loaded: Option<u16>,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
@@ -71,7 +86,7 @@ pub(crate) struct ServeArgs {
     /// Origin whose web pages may use the server, like https://chat.example; repeatable
     #[arg(long = "cors-origin", value_name = "ORIGIN")]
     cors_origins: Vec<String>,
-    /// Name of the model in the API, instead of its file name
+    /// Name of the first model in the API, instead of its file name
     #[arg(long, value_name = "NAME")]
     model_id: Option<String>,
     /// Seconds after which a worker that does not answer is ended and followed by another
@@ -99,6 +114,19 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
+    /// The models asked for by name, in their order.
+    fn named(&self) -> impl Iterator<Item = &PathBuf> {
+        self.model.iter().chain(&self.more)
+    }
+
+    fn fleet(&self) -> fleet::Config {
+        fleet::Config {
+            idle: self.idle_timeout.map(Duration::from_secs),
+            loaded_max: self.max_loaded.map(usize::from),
+            ..fleet::Config::default()
+        }
+    }
+
     /// What depends on the runtime.
     fn flags(&self) -> Flags {
         let speculate = (self.speculate != "auto").then(|| self.speculate.clone());
@@ -117,12 +145,12 @@ pub(crate) fn run(args: ServeArgs) -> ExitCode {
 fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
     let (api_key, warnings) = key::find(args)?;
     let origins = args.cors_origins.iter().map(|origin| Origin::parse(origin)).collect::<Result<_, _>>()?;
-    let choice = prepare::choose(args)?;
+    let choices = choose::all(args)?;
     let address = address(args)?;
     let access = Access { loopback: address.ip().is_loopback(), api_key, origins };
     if args.check {
         warnings.iter().for_each(|line| print::note(line));
-        return check::run(address, &access, &choice);
+        return check::run(address, &access, &choices);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -130,7 +158,11 @@ fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
         .map_err(|error| Refusal::new("io", format!("cannot start the server: {error}")))?;
     // The port comes before anything that takes long, and is held through it.
     let server = runtime.block_on(Server::bind(address)).map_err(|error| cannot_listen(address, &error))?;
-    runtime.block_on(daemon::run(server, access, choice, warnings, supervision(args)))
+    let rules = daemon::Rules { access, fleet: args.fleet(), supervision: supervision(args) };
+    let code = runtime.block_on(daemon::run(server, rules, choices, warnings));
+    // An install that is under way ends with the process, as one from the command line does.
+    runtime.shutdown_background();
+    code
 }
 
 /// How patient the daemon is with workers.

@@ -1,22 +1,18 @@
-//! From the command line to a worker that can be started: look at the model, pick a runtime, find
-//! its worker, and install it where it is missing.
+//! From a model and its runtime to a worker that can be started: found, and installed where it is
+//! missing.
 
-use super::ServeArgs;
 use super::notify;
 use super::sandbox::Allowed;
 use crate::print::{self, plain};
-use crate::pull;
 use crate::runtime::{LINKED, Progress};
 use std::ffi::OsString;
-use std::path::Path;
+use std::sync::Arc;
 use superfluid_core::Refusal;
-use superfluid_core::capability::{CheckReport, Record, validate_flags};
+use superfluid_core::capability::{CheckReport, validate_flags};
 use superfluid_core::install::Request;
 use superfluid_core::install::machine::Purpose;
 use superfluid_core::runtime::env::is_credential;
-use superfluid_core::runtime::{
-    Model, Pick, Place, Resolution, Resolved, RuntimeId, Sandbox, Selectors, pick, resolve,
-};
+use superfluid_core::runtime::{Pick, Place, Resolution, Resolved, RuntimeId, Sandbox, resolve};
 use superfluid_core::wire::LoadSpec;
 use superfluid_io_blocking::lease::{self, Held};
 use superfluid_io_blocking::{Home, check, lookup, request};
@@ -24,25 +20,29 @@ use superfluid_io_tokio::worker::Program;
 
 /// A model and the runtime that serves it.
 pub(super) struct Choice {
-    home: Home,
+    pub(super) home: Home,
     /// The model's id in the API.
     pub(super) id: String,
-    what: String,
-    pick: Pick,
-    offline: bool,
+    pub(super) what: String,
+    pub(super) pick: Pick,
+    pub(super) offline: bool,
+    /// Whether it is loaded from the start, and not on its first use.
+    pub(super) at_start: bool,
     pub(super) allowed: Allowed,
-    basert_lib: Option<String>,
-    spec: LoadSpec,
+    pub(super) basert_lib: Option<String>,
+    pub(super) spec: LoadSpec,
 }
 
 /// What the daemon needs.
+#[derive(Clone)]
 pub(super) struct Prepared {
     pub(super) program: Program,
     pub(super) spec: LoadSpec,
     /// What was chosen and why.
     pub(super) words: Vec<String>,
     /// Keeps the install in its place for as long as the daemon may start its worker.
-    pub(super) lease: Option<Held>,
+    #[expect(dead_code, reason = "held for what its drop does")]
+    pub(super) lease: Option<Arc<Held>>,
 }
 
 /// What a worker says before it loads anything.
@@ -50,43 +50,6 @@ pub(super) struct Checked {
     /// What was chosen and why.
     pub(super) words: Vec<String>,
     pub(super) report: CheckReport,
-}
-
-/// Refuses what cannot be served before anything is fetched, bound or started.
-pub(super) fn choose(args: &ServeArgs) -> Result<Choice, Refusal> {
-    let home = Home::from_env()?;
-    let mut model = args.model.to_str().map(String::from).ok_or_else(|| {
-        let message = format!("the path {:?} is not UTF-8", args.model);
-        Refusal::new("bad_model_path", message).hint("rename the model, or link to it under another name")
-    })?;
-    let asked = model.clone();
-    let mut file = args.model.file_name().and_then(|name| name.to_str()).unwrap_or(&model).to_string();
-    if pull::by_id(&model) {
-        let local = pull::locate(&model, &args.selectors, args.offline || args.check)?;
-        (model, file) = (local.path.to_string_lossy().into_owned(), local.name);
-    }
-    let inspected = lookup::inspect(Path::new(&model))?;
-    let what = inspected.what().to_string();
-    let id = args.model_id.clone().unwrap_or_else(|| model_id(&file));
-    let repo = asked.split_once(':').map_or(asked.as_str(), |(repo, _)| repo);
-    let names = [asked.as_str(), repo, file.as_str(), id.as_str()];
-    let selectors = Selectors::parse(args.selectors.iter().map(String::as_str))?;
-    selectors.check(&names)?;
-    let pick = pick(&selectors.choose(&names), &Model::Path(inspected))?;
-    let flags = args.flags();
-    validate_flags(&Record::foretold(pick.runtime), &flags)?;
-    let (max_batch, max_context, class_lanes) = (args.max_batch, args.max_context, args.class_lanes);
-    let spec = LoadSpec { model, max_batch, max_context, class_lanes, flags };
-    let (offline, basert_lib) = (args.offline, args.basert_lib.clone());
-    Ok(Choice { home, id, what, pick, offline, allowed: Allowed::by(args)?, basert_lib, spec })
-}
-
-/// A file's name without the suffix that says what it is.
-fn model_id(file: &str) -> String {
-    match file.len().checked_sub(5).and_then(|at| file.split_at_checked(at)) {
-        Some((stem, suffix)) if suffix.eq_ignore_ascii_case(".gguf") && !stem.is_empty() => stem.into(),
-        _ => file.into(),
-    }
 }
 
 impl Choice {
@@ -164,7 +127,7 @@ impl Choice {
         program.env.extend(self.allowed.variable(found, &self.spec.model)?);
         let what = format!("superfluid serve {}", self.spec.model);
         let hold = |install| lease::hold(self.runtime(), install, &what, &self.home);
-        let lease = found.install.as_ref().map(hold).transpose()?.flatten();
+        let lease = found.install.as_ref().map(hold).transpose()?.flatten().map(Arc::new);
         Ok(Prepared { program, spec: self.spec.clone(), words: self.words(found), lease })
     }
 

@@ -93,10 +93,10 @@ impl Screen {
         self.line("Ctrl-C stops");
     }
 
-    /// Tells of a worker's death, with its last words.
+    /// Tells of a worker's death, with its last words. The line begins with `kind`.
     pub(super) fn death(&mut self, kind: &str, death: &Death) {
         self.end_progress();
-        self.line(&format!("{kind}: {}", death.refusal.message));
+        self.line(&format!("{kind}{}", death.refusal.message));
         // A worker that could say why it ends said the same on its stderr.
         let silent = death.refusal.code.starts_with("worker_");
         if silent && !death.stderr.is_empty() {

@@ -9,6 +9,7 @@ mod interrupts;
 mod keys;
 mod leases;
 mod mlx;
+mod models;
 mod offline;
 mod pull;
 mod renew;

@@ -78,7 +78,7 @@ impl Access {
                 .hint("start the server with --cors-origin <scheme://host:port> for pages that may"));
         }
         if let Some(key) = &self.api_key
-            && knock.path != "/health"
+            && !matches!(knock.path, "/health" | "/ready")
             && !knock.preflight
         {
             self.check_key(key, knock.authorization)?;

@@ -34,6 +34,6 @@ pub use completion::parse_completion;
 pub use error::{ErrorReply, codes, unreadable};
 pub use headers::{check_content_type, parse_class};
 pub use json::{Bounds, parse_object};
-pub use models::{ModelCard, model_card, model_list};
+pub use models::{ModelCard, model_card, model_list, parse_model};
 pub use reply::{KEEP_ALIVE, Output, Reply, START_WITHIN, Wake};
 pub use request::{Endpoint, Media, Request};

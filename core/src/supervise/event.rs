@@ -136,4 +136,6 @@ pub enum Wake {
     Restart,
     /// What still runs is cut.
     Drain,
+    /// A job's deadline is over.
+    Deadline,
 }

@@ -2,6 +2,7 @@
 //! the input, the seed, the tokens generated so far and what the client has of them.
 
 use crate::sched::JobId;
+use crate::time::Instant;
 use crate::wire::Submit;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -38,6 +39,10 @@ pub(super) struct Entry {
     pub(super) accepted: bool,
     /// Deaths with it that were not laid to another job.
     pub(super) unexplained: u32,
+    /// When it must be over.
+    pub(super) deadline: Option<Instant>,
+    /// Whether its client knows of its end; only the worker still has to let go of it.
+    pub(super) told: bool,
 }
 
 /// By id; ids grow, so this is the order of submission too.
@@ -64,7 +69,15 @@ impl Jobs {
     pub(super) fn insert(&mut self, submit: Submit) {
         self.0.insert(
             submit.id,
-            Entry { submit, place: Place::Held, trust: Trust::New, accepted: false, unexplained: 0 },
+            Entry {
+                submit,
+                place: Place::Held,
+                trust: Trust::New,
+                accepted: false,
+                unexplained: 0,
+                deadline: None,
+                told: false,
+            },
         );
     }
 

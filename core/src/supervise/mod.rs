@@ -21,4 +21,4 @@ pub use config::Config;
 pub use event::{Death, Effect, Event, Life, Status, Wake};
 pub use exit::{Exit, ExitStatus};
 pub use machine::Supervisor;
-pub use reason::installing;
+pub use reason::{installing, over};

@@ -1,6 +1,6 @@
 //! The words for everything that can go wrong with a worker.
 
-use super::event::Death;
+use super::event::{Death, Status};
 use super::exit::Exit;
 use crate::api::codes;
 use crate::refusal::Refusal;
@@ -94,6 +94,15 @@ pub fn installing(runtime: &str) -> Refusal {
         .hint("GET /health answers 200 when the model is ready")
 }
 
+/// What a client learns that asks for a worker that is over, by failure or as asked. Codes
+/// `model_failed` and `shutting_down`.
+pub fn over(status: &Status) -> Refusal {
+    match status {
+        Status::Failed => Refusal::new(codes::MODEL_FAILED, "the model's worker failed and is not restarted"),
+        _ => draining(),
+    }
+}
+
 pub(super) fn loading() -> Refusal {
     Refusal::new(codes::MODEL_LOADING, "the model is still loading")
         .hint("GET /health answers 200 when it is ready")
@@ -109,7 +118,17 @@ pub(super) fn cut() -> Refusal {
 
 pub(super) fn gone(runtime: &str, why: &Refusal) -> Refusal {
     let message = format!("the {runtime} worker failed and is not restarted: {}", why.message);
-    Refusal::new(codes::WORKER_FAILED, message)
+    Refusal::new(codes::MODEL_FAILED, message)
+}
+
+pub(super) fn late(runs: bool) -> Refusal {
+    let message = if runs {
+        "the request's deadline passed before it was finished"
+    } else {
+        "the request's deadline passed while it waited"
+    };
+    Refusal::new(codes::DEADLINE_EXCEEDED, message)
+        .hint("x-superfluid-deadline-ms says how long a request may take")
 }
 
 pub(super) fn full(jobs: usize) -> Refusal {

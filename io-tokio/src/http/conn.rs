@@ -2,7 +2,8 @@
 
 use super::stall::Stall;
 use super::unread::Unread;
-use super::{Config, Served, State, route};
+use super::{Config, State, route};
+use crate::fleet::Fleet;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -55,10 +56,10 @@ impl Server {
     }
 
     /// Serves until `close` turns true, then lets replies that are ready go out, and returns.
-    pub async fn run(self, config: Config, served: Served, mut close: watch::Receiver<bool>) {
+    pub async fn run(self, config: Config, fleet: Fleet, mut close: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(config.connections.min(descriptors())));
         let bodies = Arc::new(Semaphore::new((config.bodies_max >> 10).max(1)));
-        let state = Arc::new(State { config, served, bodies });
+        let state = Arc::new(State { config, fleet, bodies });
         let mut connections = JoinSet::new();
         loop {
             let accepted = async {

@@ -1,19 +1,57 @@
 //! One job and its HTTP reply: drives core's reply machine with what the worker says.
 
 use super::reply::{self, Payload, Reply};
+use crate::fleet::Lease;
 use crate::worker::{End, News, Ticket};
 use bytes::Bytes;
 use futures_util::stream::{Stream, unfold};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
-use superfluid_core::Misuse;
+use std::pin::Pin;
 use superfluid_core::api::{self, Output};
 use superfluid_core::time::Instant;
+use superfluid_core::{Misuse, Refusal};
 use tokio::sync::OwnedSemaphorePermit;
+
+/// Finds the model's worker, waiting for it to be loaded, and submits the job.
+pub(super) type Routed = Pin<Box<dyn Future<Output = Result<(Lease, Ticket), Refusal>> + Send>>;
+
+enum Source {
+    Routing(Routed),
+    /// The model stays loaded while the lease is held; the ticket, which goes first, cancels its job.
+    Job(Ticket, #[expect(dead_code, reason = "held for what its drop does")] Lease),
+    Over,
+}
+
+impl Source {
+    /// Dropping the future loses nothing.
+    async fn next(&mut self) -> News {
+        loop {
+            match self {
+                Self::Routing(routed) => match routed.await {
+                    Ok((lease, ticket)) => *self = Self::Job(ticket, lease),
+                    Err(refusal) => {
+                        *self = Self::Over;
+                        return News::End(End::Failed(refusal));
+                    }
+                },
+                Self::Job(ticket, _) => {
+                    let news = ticket.next().await;
+                    // Once the worker is done with it, a client that reads slowly keeps no model loaded.
+                    if matches!(news, News::End(_)) {
+                        *self = Self::Over;
+                    }
+                    return news;
+                }
+                Self::Over => return std::future::pending().await,
+            }
+        }
+    }
+}
 
 /// Dropped before its end (the client is gone), it cancels its job.
 pub(super) struct Exchange {
-    ticket: Ticket,
+    source: Source,
     reply: api::Reply,
     origin: tokio::time::Instant,
     /// Polled, and not for the piece that was being put together.
@@ -24,8 +62,14 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// `reply` was made at `Instant::ORIGIN`, which is now.
-    pub(super) fn new(ticket: Ticket, reply: api::Reply, share: OwnedSemaphorePermit) -> Self {
-        Self { ticket, reply, origin: tokio::time::Instant::now(), held: None, _share: share }
+    pub(super) fn new(routed: Routed, reply: api::Reply, share: OwnedSemaphorePermit) -> Self {
+        Self {
+            source: Source::Routing(routed),
+            reply,
+            origin: tokio::time::Instant::now(),
+            held: None,
+            _share: share,
+        }
     }
 
     /// The reply, once its status is known.
@@ -77,8 +121,8 @@ impl Exchange {
             }
             let timeout = self.reply.poll_timeout().map(|(at, _)| self.origin + at.since(Instant::ORIGIN));
             let news = match timeout {
-                Some(at) => tokio::time::timeout_at(at, self.ticket.next()).await.ok(),
-                None => Some(self.ticket.next().await),
+                Some(at) => tokio::time::timeout_at(at, self.source.next()).await.ok(),
+                None => Some(self.source.next().await),
             };
             if let Err(misuse) = self.handle(news) {
                 tracing::error!(%misuse, "a reply was misused");

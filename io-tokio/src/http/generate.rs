@@ -29,24 +29,31 @@ pub(super) async fn answer(
     let class = api::parse_class(header("x-superfluid-qos"))?;
     let Whole { bytes, share } = body::read(state, body).await?;
     let request = parse(state, endpoint, bytes).await?;
-    if let Some(loaded) = state.served.worker.view().loaded {
-        request.check_vocab(loaded.vocab)?;
-        validate_request(&loaded.record, &state.served.id, &request)?;
-    }
     let now = unix_now();
     let unique = format!("{:016x}{:016x}", random(), random());
     let reply = api::Reply::new(&request, &unique, now, Instant::ORIGIN);
-    let submit = request.into_submit(JobId(0), class, random(), now);
-    let ticket = state.served.worker.submit(submit);
-    Ok(Exchange::new(ticket, reply, share).answer().await)
+    let fleet = state.fleet.clone();
+    let routed = async move {
+        let lease = fleet.lease(&request.model, None).await?;
+        if let Some(loaded) = lease.worker().view().loaded {
+            request.check_vocab(loaded.vocab)?;
+            validate_request(&loaded.record, &request.model, &request)?;
+        }
+        let ticket = lease.worker().submit(request.into_submit(JobId(0), class, random(), now));
+        Ok((lease, ticket))
+    };
+    Ok(Exchange::new(Box::pin(routed), reply, share).answer().await)
 }
 
 /// Elsewhere where it takes long: other clients' tokens must not wait for it.
 async fn parse(state: &State, endpoint: Endpoint, bytes: Vec<u8>) -> Result<Request, Refusal> {
-    let (large, bounds, id) = (bytes.len() > LARGE, state.config.bounds, state.served.id.clone());
-    let parse = move || match endpoint {
-        Endpoint::Chat => api::parse_chat(&bytes, &bounds, &[&id]),
-        Endpoint::Completion => api::parse_completion(&bytes, &bounds, &[&id]),
+    let (large, bounds, fleet) = (bytes.len() > LARGE, state.config.bounds, state.fleet.clone());
+    let parse = move || {
+        let ids: Vec<&str> = fleet.models().iter().map(|model| model.id.as_str()).collect();
+        match endpoint {
+            Endpoint::Chat => api::parse_chat(&bytes, &bounds, &ids),
+            Endpoint::Completion => api::parse_completion(&bytes, &bounds, &ids),
+        }
     };
     if !large {
         return parse();

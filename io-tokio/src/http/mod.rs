@@ -1,4 +1,4 @@
-//! The OpenAI-compatible HTTP API of one served model.
+//! The OpenAI-compatible HTTP API of the served models.
 //!
 //! [`Server::bind`] takes the port before anything is loaded, so that a port in use is told at once
 //! and `/health` can say that the model is loading. Every direction is bounded: header size and
@@ -8,6 +8,7 @@
 //! sending half: the two look the same until something is written, and a reply nobody reads must
 //! not keep a lane.
 
+mod admin;
 mod body;
 mod conn;
 mod exchange;
@@ -21,7 +22,7 @@ mod unread;
 
 pub use conn::Server;
 
-use crate::worker::Worker;
+use crate::fleet::Fleet;
 use std::sync::Arc;
 use std::time::Duration;
 use superfluid_core::access::Access;
@@ -67,23 +68,10 @@ impl Default for Config {
     }
 }
 
-/// The model that is served.
-#[derive(Clone, Debug)]
-pub struct Served {
-    /// Its id in the API.
-    pub id: String,
-    /// Canonical id of its runtime.
-    pub runtime: String,
-    /// Seconds since 1970 at which the server started, which the API calls `created`.
-    pub created: u64,
-    /// Its worker.
-    pub worker: Worker,
-}
-
 /// What requests share.
 struct State {
     config: Config,
-    served: Served,
+    fleet: Fleet,
     /// KiB left of [`Config::bodies_max`].
     bodies: Arc<Semaphore>,
 }

@@ -1,31 +1,37 @@
 //! Which request is for whom.
 
 use super::reply::{Payload, Reply, refusal};
-use super::{State, generate, health, models};
+use super::{State, admin, generate, health, models};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use superfluid_core::Refusal;
 use superfluid_core::access::Knock;
 use superfluid_core::api::{Endpoint, codes};
-use superfluid_core::capability::{Workload, validate_workload};
-use superfluid_core::supervise::Status;
+use superfluid_core::capability::Workload;
 
 /// Where a path leads.
 #[derive(Clone, Copy)]
 enum Place<'a> {
     Health,
+    Ready,
     Models,
     Model(&'a str),
+    Load,
+    Unload,
     Generate(Endpoint),
     /// A part of the API that no runtime serves yet; each model's record says why.
     Other(Workload),
 }
 
 impl<'a> Place<'a> {
-    fn of(path: &'a str) -> Option<Self> {
+    /// A model may be called `load`; only a POST to it means something else.
+    fn of(method: &Method, path: &'a str) -> Option<Self> {
         Some(match path {
             "/health" => Self::Health,
+            "/ready" => Self::Ready,
+            "/v1/models/load" if *method == Method::POST => Self::Load,
+            "/v1/models/unload" if *method == Method::POST => Self::Unload,
             "/v1/models" => Self::Models,
             "/v1/chat/completions" => Self::Generate(Endpoint::Chat),
             "/v1/completions" => Self::Generate(Endpoint::Completion),
@@ -37,7 +43,11 @@ impl<'a> Place<'a> {
     }
 
     fn allows(self) -> &'static str {
-        if matches!(self, Self::Generate(_) | Self::Other(_)) { "POST" } else { "GET, HEAD" }
+        if matches!(self, Self::Generate(_) | Self::Other(_) | Self::Load | Self::Unload) {
+            "POST"
+        } else {
+            "GET, HEAD"
+        }
     }
 }
 
@@ -58,7 +68,7 @@ pub(super) async fn answer(state: &State, request: Request<Incoming>) -> Reply {
     if let Some(origin) = origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     }
-    if matches!(state.served.worker.view().status, Status::Draining | Status::Stopped) {
+    if !state.fleet.overview().serves {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if head {
@@ -102,7 +112,7 @@ fn preflight(from_page: bool) -> Reply {
 async fn dispatch(state: &State, request: Request<Incoming>) -> Reply {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
-    let Some(place) = Place::of(path) else {
+    let Some(place) = Place::of(&parts.method, path) else {
         let path: String = path.chars().take(200).collect();
         return refusal(
             &Refusal::new(codes::NOT_FOUND, format!("there is no {} {path:?} here", parts.method))
@@ -111,12 +121,17 @@ async fn dispatch(state: &State, request: Request<Incoming>) -> Reply {
     };
     match (place, &parts.method) {
         (Place::Health, &Method::GET | &Method::HEAD) => health::answer(state),
+        (Place::Ready, &Method::GET | &Method::HEAD) => health::ready(state),
         (Place::Models, &Method::GET | &Method::HEAD) => models::list(state),
         (Place::Model(id), &Method::GET | &Method::HEAD) => models::one(state, id),
         (Place::Generate(endpoint), &Method::POST) => {
             generate::answer(state, endpoint, &parts.headers, body).await.unwrap_or_else(|no| refusal(&no))
         }
-        (Place::Other(workload), &Method::POST) => refusal(&unserved(state, workload)),
+        (Place::Other(workload), &Method::POST) => refusal(&models::unserved(state, workload, body).await),
+        (Place::Load, _) => admin::load(state, &parts.headers, body).await.unwrap_or_else(|no| refusal(&no)),
+        (Place::Unload, _) => {
+            admin::unload(state, &parts.headers, body).await.unwrap_or_else(|no| refusal(&no))
+        }
         _ => {
             let message = format!("{path} does not take {}", parts.method);
             let allowed = place.allows();
@@ -127,17 +142,4 @@ async fn dispatch(state: &State, request: Request<Incoming>) -> Reply {
             reply
         }
     }
-}
-
-/// The record's reason, else that there is none.
-fn unserved(state: &State, workload: Workload) -> Refusal {
-    let id = &state.served.id;
-    let refused = match state.served.worker.view().loaded {
-        Some(loaded) => validate_workload(&loaded.record, id, workload),
-        None => return Refusal::new(codes::MODEL_LOADING, "the model is still loading"),
-    };
-    refused.err().unwrap_or_else(|| {
-        Refusal::new(codes::UNSUPPORTED_MODEL, format!("model '{id}' is served for text generation only"))
-            .param("model")
-    })
 }

@@ -84,7 +84,7 @@ impl Worker {
         if let Err(mpsc::error::SendError(Ask::Submit(_, slot))) =
             self.asks.send(Ask::Submit(Box::new(submit), slot))
         {
-            slot.end(End::Failed(Refusal::new("shutting_down", "the server is shutting down")));
+            slot.end(End::Failed(supervise::over(&self.view.borrow().status)));
         }
         ticket
     }

@@ -38,7 +38,7 @@ async fn case_f02_a_worker_killed_mid_stream_is_reaped_and_its_successor_goes_on
     client.until("Hel").await;
     let killed = kill_worker();
     let down = loop {
-        if let Notice::Down { death, restart_in } = rig.notices.recv().await.unwrap() {
+        if let Notice::Down { death, restart_in } = rig.notice().await.unwrap() {
             break (death, restart_in);
         }
     };
@@ -78,7 +78,7 @@ async fn junk_on_the_wire_ends_the_worker_and_not_the_daemon() {
     assert_eq!((answer.status, answer.code().as_str()), (500, "worker_failed"));
     assert!(answer.body.contains("twice in a row"), "{}", answer.body);
     let message = loop {
-        if let Notice::Down { death, .. } = rig.notices.recv().await.unwrap() {
+        if let Notice::Down { death, .. } = rig.notice().await.unwrap() {
             break death.refusal.message;
         }
     };
@@ -93,8 +93,8 @@ async fn draining_finishes_what_runs_and_refuses_what_comes() {
     let mut client = Client::open(rig.address).await;
     client.send(post("/v1/chat/completions", STREAM)).await;
     let job = fake.job().await;
-    rig.worker.drain();
-    while rig.worker.view().status != Status::Draining {
+    rig.fleet.drain();
+    while rig.worker().view().status != Status::Draining {
         tokio::task::yield_now().await;
     }
     let refused = ask(rig.address, post("/v1/chat/completions", CHAT)).await;
@@ -105,9 +105,9 @@ async fn draining_finishes_what_runs_and_refuses_what_comes() {
     let text = client.read_to_end().await;
     assert!(text.contains("last words") && text.contains("[DONE]"));
     // This worker only carries bytes and does not know that it is told to go.
-    rig.worker.stop();
+    rig.fleet.stop();
     loop {
-        if let Notice::Stopped = rig.notices.recv().await.unwrap() {
+        if let Notice::Stopped = rig.notice().await.unwrap() {
             break;
         }
     }

@@ -5,6 +5,7 @@ mod bounds;
 mod client;
 mod deaths;
 mod fake;
+mod fleet;
 mod leaving;
 mod rig;
 mod starts;

@@ -3,18 +3,20 @@
 use crate::client::get;
 use crate::fake::Fake;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use superfluid_core::sched::{Copying, Cut, Engine, Finish, JobId, Usage};
 use superfluid_core::supervise;
 use superfluid_core::wire::{JobUpdate, LoadSpec, Loaded, PROTOCOL, Submit, ToDaemon, ToWorker};
-use superfluid_io_tokio::http::{self, Served, Server};
-use superfluid_io_tokio::worker::{self, Notice, Program, Worker};
+use superfluid_io_tokio::fleet::{self, Fleet, Launch, Model};
+use superfluid_io_tokio::http::{self, Server};
+use superfluid_io_tokio::worker::{Notice, Program, Worker};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 pub(crate) struct Rig {
     pub(crate) address: SocketAddr,
-    pub(crate) worker: Worker,
-    pub(crate) notices: mpsc::UnboundedReceiver<Notice>,
+    pub(crate) fleet: Fleet,
+    notices: mpsc::UnboundedReceiver<fleet::Notice>,
     pub(crate) close: watch::Sender<bool>,
     pub(crate) server: JoinHandle<()>,
 }
@@ -23,11 +25,30 @@ pub(crate) struct Rig {
 pub(crate) async fn serve(program: Program, http: http::Config, supervise: supervise::Config) -> Rig {
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = server.local_addr().unwrap();
-    let (worker, notices) = worker::start(supervise, "mock", "tiny", program, LoadSpec::default());
-    let served = Served { id: "tiny".into(), runtime: "mock".into(), created: 1, worker: worker.clone() };
+    let (fleet, notices) = one(program, supervise);
     let (close, closed) = watch::channel(false);
-    let server = tokio::spawn(server.run(http, served, closed));
-    Rig { address, worker, notices, close, server }
+    let server = tokio::spawn(server.run(http, fleet.clone(), closed));
+    Rig { address, fleet, notices, close, server }
+}
+
+/// A fleet of the model `tiny`, asked for at the start.
+pub(crate) fn one(
+    program: Program,
+    supervise: supervise::Config,
+) -> (Fleet, mpsc::UnboundedReceiver<fleet::Notice>) {
+    let prepare = move |_| {
+        let launch = Launch { program: program.clone(), spec: LoadSpec::default() };
+        Box::pin(std::future::ready(Ok(launch))) as Pin<Box<dyn Future<Output = _> + Send>>
+    };
+    fleet::start(fleet_config(), supervise, vec![model("tiny", true)], Box::new(prepare))
+}
+
+pub(crate) fn fleet_config() -> superfluid_core::fleet::Config {
+    superfluid_core::fleet::Config::default()
+}
+
+pub(crate) fn model(id: &str, at_start: bool) -> Model {
+    Model { id: id.into(), runtime: "mock".into(), created: 1, at_start }
 }
 
 pub(crate) async fn start() -> (Rig, Fake) {
@@ -73,6 +94,19 @@ pub(crate) fn loaded() -> Loaded {
 }
 
 impl Rig {
+    /// The present worker of the first model.
+    pub(crate) fn worker(&self) -> Worker {
+        self.fleet.overview().models[0].worker.clone().expect("a worker")
+    }
+
+    /// What happens next to a worker.
+    pub(crate) async fn notice(&mut self) -> Option<Notice> {
+        match self.notices.recv().await? {
+            fleet::Notice::Worker { notice, .. } => Some(notice),
+            fleet::Notice::Stopped => Some(Notice::Stopped),
+        }
+    }
+
     pub(crate) async fn healthy(&self) {
         while get(self.address, "/health").await.status != 200 {
             tokio::task::yield_now().await;

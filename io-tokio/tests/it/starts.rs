@@ -2,16 +2,19 @@
 
 use crate::client::{ask, get, post};
 use crate::fake::{Fake, shell};
-use crate::rig::{CHAT, serve};
+use crate::rig::{CHAT, fleet_config, model, serve};
+use std::pin::Pin;
+use std::sync::Arc;
 use superfluid_core::supervise::{Config, Death};
 use superfluid_core::wire::{LoadSpec, ToDaemon};
-use superfluid_io_tokio::http::{self, Served, Server};
-use superfluid_io_tokio::worker::{Notice, Program, Unstarted};
+use superfluid_io_tokio::fleet::{self, Launch};
+use superfluid_io_tokio::http::{self, Server};
+use superfluid_io_tokio::worker::{Notice, Program};
 
 async fn death_of(program: Program, config: Config) -> Death {
     let mut rig = serve(program, Default::default(), config).await;
     loop {
-        match rig.notices.recv().await.expect("it ended in silence") {
+        match rig.notice().await.expect("it ended in silence") {
             Notice::Down { death, restart_in: None } => return death,
             Notice::Down { .. } => panic!("a first start is not repeated"),
             _ => {}
@@ -116,20 +119,31 @@ async fn health_is_503_with_the_reason_while_loading() {
 async fn while_its_runtime_is_installed_requests_are_answered_and_told_to_wait() {
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = server.local_addr().unwrap();
-    let (worker, mut unstarted) = Unstarted::new("mock");
-    let served = Served { id: "tiny".into(), runtime: "mock".into(), created: 1, worker };
-    let (_close, closed) = tokio::sync::watch::channel(false);
-    tokio::spawn(server.run(http::Config::default(), served, closed));
-    let asked = async {
-        let health = get(address, "/health").await;
-        assert_eq!((health.status, health.json()["status"].as_str()), (503, Some("installing")));
-        let chat = ask(address, post("/v1/chat/completions", CHAT)).await;
-        assert_eq!((chat.status, chat.code().as_str()), (503, "model_loading"));
-        assert!(chat.head.contains("retry-after"), "{}", chat.head);
-        assert_eq!(get(address, "/v1/models").await.json()["data"][0]["id"], "tiny");
+    let installed = Arc::new(tokio::sync::Notify::new());
+    let install = Arc::clone(&installed);
+    let prepare = move |_| {
+        let install = Arc::clone(&install);
+        Box::pin(async move {
+            install.notified().await;
+            Ok(Launch { program: shell("exit 3", &[]), spec: LoadSpec::default() })
+        }) as Pin<Box<dyn Future<Output = _> + Send>>
     };
-    unstarted.until(asked).await;
-    let mut notices = unstarted.start(Config::default(), "tiny", shell("exit 3", &[]), LoadSpec::default());
-    assert!(matches!(notices.recv().await, Some(Notice::Down { restart_in: None, .. })));
+    let models = vec![model("tiny", true)];
+    let (fleet, mut notices) = fleet::start(fleet_config(), Config::default(), models, Box::new(prepare));
+    let (_close, closed) = tokio::sync::watch::channel(false);
+    tokio::spawn(server.run(http::Config::default(), fleet, closed));
+    let health = get(address, "/health").await;
+    assert_eq!((health.status, health.json()["status"].as_str()), (503, Some("installing")));
+    assert_eq!(get(address, "/ready").await.status, 503);
+    let chat = ask(address, post("/v1/chat/completions", CHAT)).await;
+    assert_eq!((chat.status, chat.code().as_str()), (503, "model_loading"));
+    assert!(chat.head.contains("retry-after"), "{}", chat.head);
+    assert_eq!(get(address, "/v1/models").await.json()["data"][0]["id"], "tiny");
+    installed.notify_one();
+    let notice = notices.recv().await;
+    assert!(
+        matches!(&notice, Some(fleet::Notice::Worker { notice: Notice::Down { restart_in: None, .. }, .. })),
+        "{notice:?}"
+    );
     while get(address, "/health").await.json()["status"] != "failed" {}
 }

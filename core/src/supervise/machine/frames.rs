@@ -91,21 +91,26 @@ impl Supervisor {
             ToDaemon::Accepted { id, prompt_tokens } => {
                 if let Some(job) = self.jobs.get_mut(id)
                     && job.place != Place::Held
+                    && !job.told
                     && !core::mem::replace(&mut job.accepted, true)
                 {
                     self.events.push_back(Event::Accepted { job: id, prompt_tokens });
                 }
             }
             ToDaemon::Finished { id, finish, usage } => {
-                if self.take_from_worker(id) {
+                if let Some(told) = self.take_from_worker(id) {
                     self.completed |= finish != Finish::Cancelled;
-                    self.events.push_back(Event::Finished { job: id, finish, usage });
+                    if !told {
+                        self.events.push_back(Event::Finished { job: id, finish, usage });
+                    }
                     self.end_if_drained(now);
                 }
             }
             ToDaemon::Failed { id, refusal } => {
-                if self.take_from_worker(id) {
-                    self.events.push_back(Event::Failed { job: id, refusal });
+                if let Some(told) = self.take_from_worker(id) {
+                    if !told {
+                        self.events.push_back(Event::Failed { job: id, refusal });
+                    }
                     self.end_if_drained(now);
                 }
             }
@@ -123,14 +128,13 @@ impl Supervisor {
         }
     }
 
-    /// Whether the worker had the job, which it has ended.
-    fn take_from_worker(&mut self, id: JobId) -> bool {
-        let had = self.jobs.get(id).is_some_and(|job| job.place != Place::Held);
-        if had {
-            self.jobs.remove(id);
-            self.give();
-        }
-        had
+    /// Takes a job that the worker has ended: `None` where it did not have it, else whether its
+    /// client knows of an end already.
+    fn take_from_worker(&mut self, id: JobId) -> Option<bool> {
+        self.jobs.get(id).filter(|job| job.place != Place::Held)?;
+        let job = self.jobs.remove(id)?;
+        self.give();
+        Some(job.told)
     }
 
     /// False where the job has more tokens than any job can have.

@@ -63,10 +63,15 @@ impl Supervisor {
     }
 
     pub(super) fn end_if_drained(&mut self, now: Instant) {
-        if matches!(self.goal, Goal::Drain { .. }) && self.jobs.is_empty() {
+        if !matches!(self.goal, Goal::Drain { .. }) || !self.jobs.is_empty() {
+            return;
+        }
+        if matches!(self.state, State::Ready { .. }) {
             self.sends.push_back(ToWorker::Drain);
             let deadline = Some(now + self.config.exit_grace);
             self.state = State::Exiting { why: None, during: During::Serving, deadline };
+        } else {
+            self.stop(now);
         }
     }
 
@@ -77,7 +82,9 @@ impl Supervisor {
         self.let_go(&death.refusal);
         self.sends.clear();
         self.effects.clear();
-        if self.goal != Goal::Serve {
+        // A drain promises to finish what was there, and its deadline bounds how long that is tried.
+        let finishes = matches!(self.goal, Goal::Drain { .. }) && !self.jobs.is_empty();
+        if self.goal != Goal::Serve && !finishes {
             self.fail_jobs(reason::cut);
             self.state = State::Stopped;
             self.events.push_back(Event::Stopped);
@@ -112,7 +119,7 @@ impl Supervisor {
         };
         // A client that goes away at once does not make its job harmless.
         self.provoked |= self.jobs.with_worker() > 0;
-        let serve = self.goal == Goal::Serve;
+        let serve = self.goal != Goal::Stop;
         for mut job in self.jobs.take(|job| !serve || job.place != Place::Held) {
             let id = job.submit.id;
             let spared = match job.trust {
@@ -120,7 +127,9 @@ impl Supervisor {
                 Trust::Suspect => false,
                 Trust::Continued => known || lasted || (newer && job.unexplained < UNEXPLAINED),
             };
-            if job.place == Place::Cancelling {
+            if job.told {
+                continue;
+            } else if job.place == Place::Cancelling {
                 self.finish_cancelled(id);
             } else if serve && spared {
                 job.unexplained += u32::from(!known && !lasted);
@@ -137,11 +146,37 @@ impl Supervisor {
     pub(super) fn fail_jobs(&mut self, refusal: impl Fn() -> Refusal) {
         for job in self.jobs.take(|_| true) {
             let id = job.submit.id;
-            if job.place == Place::Cancelling {
+            if job.told {
+                continue;
+            } else if job.place == Place::Cancelling {
                 self.finish_cancelled(id);
             } else {
                 self.events.push_back(Event::Failed { job: id, refusal: refusal() });
             }
+        }
+    }
+
+    /// Jobs whose deadline is over are failed, whether they wait or run.
+    pub(super) fn fail_late(&mut self, now: Instant) {
+        let mut late = false;
+        for job in self.jobs.iter_mut().filter(|job| job.deadline.is_some_and(|deadline| deadline <= now)) {
+            let id = job.submit.id;
+            job.deadline = None;
+            late = true;
+            if job.place == Place::Cancelling {
+                continue;
+            }
+            job.told = true;
+            self.events.push_back(Event::Failed { job: id, refusal: reason::late(job.place != Place::Held) });
+            if job.place == Place::Worker {
+                job.place = Place::Cancelling;
+                self.sends.push_back(ToWorker::Cancel { id });
+            }
+        }
+        self.jobs.take(|job| job.told && job.place == Place::Held);
+        if late {
+            self.give();
+            self.end_if_drained(now);
         }
     }
 

@@ -148,7 +148,7 @@ impl Supervisor {
 
     /// Jobs that have not ended.
     pub fn jobs(&self) -> usize {
-        self.jobs.len()
+        self.jobs.iter().filter(|job| !job.told).count()
     }
 
     /// Processes started so far.
@@ -179,14 +179,18 @@ impl Supervisor {
         if ready && held && !self.jobs.is_on_trial() && !busy {
             return broken("a job is held from a worker that is ready");
         }
-        if (self.loaded.is_none() || self.goal != Goal::Serve) && !ready && !self.jobs.is_empty() {
+        if (self.loaded.is_none() || self.goal == Goal::Stop) && !ready && !self.jobs.is_empty() {
             return broken("a job waits for a worker that will not come");
         }
         if matches!(self.state, State::Stopped | State::Failed { .. }) && !self.jobs.is_empty() {
             return broken("a job outlived its worker");
         }
-        if matches!(self.goal, Goal::Drain { .. }) && ready && self.jobs.is_empty() {
+        let over = matches!(self.state, State::Exiting { .. } | State::Stopped | State::Failed { .. });
+        if matches!(self.goal, Goal::Drain { .. }) && !over && self.jobs.is_empty() {
             return broken("drained and still up");
+        }
+        if self.jobs.iter().any(|job| job.told && job.place != Place::Cancelling) {
+            return broken("a job whose end was told goes on");
         }
         if self.jobs.len() > self.config.jobs_max {
             return broken("too many jobs");
@@ -209,7 +213,7 @@ impl Supervisor {
         }
         let now = self.clock.advance(now);
         match result {
-            Ok(()) if self.goal != Goal::Serve => self.kill(None, During::Handshake),
+            Ok(()) if self.goal == Goal::Stop => self.kill(None, During::Handshake),
             Ok(()) => {
                 self.state = State::Hello { deadline: now + self.config.handshake };
                 self.sends.push_back(ToWorker::Hello { protocol: PROTOCOL });
@@ -292,6 +296,7 @@ impl Supervisor {
             }
             Wake::Restart => self.spawn(),
             Wake::Drain => self.stop(now),
+            Wake::Deadline => self.fail_late(now),
         }
     }
 }
@@ -321,6 +326,15 @@ impl Supervisor {
         Ok(())
     }
 
+    /// The job must be over by then, or fails with `deadline_exceeded`, whether it waits or runs. An
+    /// id that is not known changes nothing.
+    pub fn set_deadline(&mut self, id: JobId, deadline: Instant, now: Instant) {
+        self.clock.advance(now);
+        if let Some(job) = self.jobs.get_mut(id) {
+            job.deadline = Some(deadline);
+        }
+    }
+
     /// Gives a job up; it ends as cancelled unless it ends otherwise before. An id that is not
     /// known changes nothing: the job may just have ended.
     pub fn cancel(&mut self, id: JobId, now: Instant) {
@@ -341,17 +355,17 @@ impl Supervisor {
         }
     }
 
-    /// Takes nothing new, finishes what runs (until [`Config::drain`] is over), ends the worker.
+    /// Takes nothing new, finishes what is there (until [`Config::drain`] is over, with a successor
+    /// should the worker die), ends the worker.
     pub fn drain(&mut self, now: Instant) {
         let now = self.clock.advance(now);
         if self.goal != Goal::Serve {
             return;
         }
         self.goal = Goal::Drain { deadline: now + self.config.drain };
-        match self.state {
-            State::Ready { .. } => self.end_if_drained(now),
-            State::Stopped | State::Failed { .. } => {}
-            _ => self.stop(now),
+        if !matches!(self.state, State::Stopped | State::Failed { .. }) {
+            // What waits for a successor is finished by it.
+            self.end_if_drained(now);
         }
     }
 
@@ -410,9 +424,11 @@ impl Supervisor {
             _ => None,
         };
         let drain = match (self.goal, &self.state) {
-            (Goal::Drain { deadline }, State::Ready { .. }) => Some((deadline, Wake::Drain)),
+            (_, State::Stopped | State::Failed { .. }) => None,
+            (Goal::Drain { deadline }, _) if !self.jobs.is_empty() => Some((deadline, Wake::Drain)),
             _ => None,
         };
-        own.into_iter().chain(drain).min()
+        let late = self.jobs.iter().filter_map(|job| Some((job.deadline?, Wake::Deadline)));
+        own.into_iter().chain(drain).chain(late).min()
     }
 }

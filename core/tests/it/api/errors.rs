@@ -82,17 +82,19 @@ fn case_x06_no_absolute_path_reaches_a_client() {
 fn models_are_listed_with_what_they_can_do() {
     let record =
         Record::new("llamacpp", "b11284").no(Leaf::ImageEncode, "no projector beside /home/ann/m.gguf");
-    let loading = ModelCard { id: "b", created: 2, record: None, context_window: None };
-    let cards =
-        [ModelCard { id: "a", created: 1, record: Some(&record), context_window: Some(4096) }, loading];
+    let loading = ModelCard { id: "b", created: 2, state: "loading", record: None, context_window: None };
+    let cards = [
+        ModelCard { id: "a", created: 1, state: "loaded", record: Some(&record), context_window: Some(4096) },
+        loading,
+    ];
     let list: Value = serde_json::from_slice(&model_list(&cards)).unwrap();
     assert_eq!(
         list,
         json!({"object": "list", "data": [
-            {"id": "a", "object": "model", "created": 1, "owned_by": "superfluid", "context_window": 4096, "capabilities": {
+            {"id": "a", "object": "model", "created": 1, "owned_by": "superfluid", "state": "loaded", "context_window": 4096, "capabilities": {
                 "descriptor_version": 1, "runtime": {"id": "llamacpp", "version": "b11284"},
                 "modalities": {"image_encode": "no projector beside m.gguf"}}},
-            {"id": "b", "object": "model", "created": 2, "owned_by": "superfluid"},
+            {"id": "b", "object": "model", "created": 2, "owned_by": "superfluid", "state": "loading"},
         ]})
     );
     assert_eq!(serde_json::from_slice::<Value>(&model_card(&loading)).unwrap(), list["data"][1]);

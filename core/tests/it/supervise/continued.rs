@@ -130,7 +130,7 @@ impl World {
                 }
                 Event::Finished { job, finish, .. } => self.end(job.0, Ok(finish)),
                 Event::Failed { job, refusal } => {
-                    assert_eq!(refusal.code, "worker_failed");
+                    assert!(["worker_failed", "model_failed"].contains(&refusal.code.as_str()), "{refusal}");
                     self.end(job.0, Err(refusal.message));
                 }
                 _ => {}

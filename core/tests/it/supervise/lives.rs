@@ -122,7 +122,7 @@ fn case_f04_waits_grow_and_the_row_of_crashes_is_bounded() {
     assert_eq!(waits, [250, 500, 1000, 2000]);
     assert_eq!(rig.sup.status(), Status::Failed);
     rig.submit(999);
-    assert_eq!(failed_code(&rig.events, 999).as_deref(), Some("worker_failed"));
+    assert_eq!(failed_code(&rig.events, 999).as_deref(), Some("model_failed"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The supervisor, case by case and under random deaths.
 
 mod continued;
+mod deadlines;
 mod lives;
 mod simulation;
 mod words;

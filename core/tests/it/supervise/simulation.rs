@@ -11,6 +11,7 @@ use superfluid_core::wire::{JobUpdate, Stats};
 enum Act {
     Submit,
     Cancel(u64),
+    Due(u64, u64),
     Spawned(bool),
     Hello(u32),
     Progress,
@@ -33,6 +34,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         8 => Just(Act::Submit),
         3 => (1u64..40).prop_map(Act::Cancel),
+        3 => (1u64..40, 0u64..20_000).prop_map(|(id, ms)| Act::Due(id, ms)),
         8 => prop::bool::weighted(0.9).prop_map(Act::Spawned),
         6 => prop_oneof![9 => Just(PROTOCOL), 1 => Just(7)].prop_map(Act::Hello),
         2 => Just(Act::Progress),
@@ -96,6 +98,10 @@ impl World {
                 rig.submit(self.submitted);
             }
             Act::Cancel(id) => rig.act(|sup, now| sup.cancel(JobId(id), now)),
+            Act::Due(id, ms) => {
+                let by = rig.now + Duration::from_millis(ms);
+                rig.act(|sup, now| sup.set_deadline(JobId(id), by, now));
+            }
             Act::Spawned(good) => {
                 let Some(life) = self.spawning.take() else { return };
                 let result = if good { Ok(()) } else { Err(superfluid_core::Refusal::new("spawn", "no")) };
