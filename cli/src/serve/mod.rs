@@ -83,7 +83,7 @@ pub(crate) struct ServeArgs {
     /// File that holds the key
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
-    /// Origin whose web pages may use the server, like https://chat.example; repeatable
+    /// Origin whose web pages may use the server: scheme and host, and the port if it has one; repeatable
     #[arg(long = "cors-origin", value_name = "ORIGIN")]
     cors_origins: Vec<String>,
     /// Name of the first model in the API, instead of its file name
