@@ -106,12 +106,22 @@ impl Scheduler {
     /// Gives a waiting job a lane. Whether there was a sequence for it.
     pub(super) fn start(&mut self, id: JobId, ops: &mut Vec<SeqOp>) -> bool {
         let Some(next) = self.queue.get(id) else { return false };
+        let before = ops.len();
         let Some(seq) = prefix::place(&mut self.seqs, &self.config, id, &next.tokens, ops) else {
             return false;
         };
         let Some(live) = self.queue.remove(id) else { return false };
         let safety = self.safety(&live);
-        self.lanes.push(Lane { live, seq, decoding: false, passed_over: 0, followed: None, safety });
+        let imported = ops[before..].iter().any(|op| matches!(op, SeqOp::Import { .. }));
+        self.lanes.push(Lane {
+            live,
+            seq,
+            imported,
+            decoding: false,
+            passed_over: 0,
+            followed: None,
+            safety,
+        });
         true
     }
 
@@ -206,7 +216,9 @@ impl Scheduler {
         let end = start + take;
         if !live.started {
             live.started = true;
-            self.events.push_back(Event::Started { job: live.id, cached: live.cached(start as u32) });
+            let cached = live.cached(start as u32);
+            self.reused[usize::from(lane.imported)] += u64::from(cached);
+            self.events.push_back(Event::Started { job: live.id, cached });
         }
         let rows = Rows {
             job: live.id,

@@ -108,6 +108,7 @@ impl Scheduler {
         }
         kept.retain(|kept| !waits.contains(&kept.id));
         for mut lane in self.lanes.extract_if(.., |lane| leaves.contains(&lane.live.id)).collect::<Vec<_>>() {
+            self.preempted += 1;
             lane.live.displaced = Some(self.seqs.get(lane.seq).len());
             self.send_back(lane);
         }

@@ -38,6 +38,10 @@ pub struct Scheduler {
     pub(super) events: VecDeque<Event>,
     pub(super) last_step: StepId,
     orders: u64,
+    /// Lanes given to more urgent jobs so far.
+    pub(super) preempted: u64,
+    /// Prompt tokens that jobs found done: on the device, in host memory.
+    pub(super) reused: [u64; 2],
     /// The last step completed held prompt chunks: where passes do not mix, decode rows are next.
     pub(super) prompted: bool,
     /// The last step was given up: the next one is let through.
@@ -54,6 +58,8 @@ pub struct Scheduler {
 pub(super) struct Lane {
     pub(super) live: Live,
     pub(super) seq: SeqId,
+    /// What its sequence held came from host memory.
+    pub(super) imported: bool,
     /// It has a token from this lane: the next one is a decode row.
     pub(super) decoding: bool,
     /// Steps with prompt chunks, none of them its own, since its last.
@@ -123,6 +129,8 @@ impl Scheduler {
             events: VecDeque::new(),
             last_step: StepId::default(),
             orders: 0,
+            preempted: 0,
+            reused: [0; 2],
             prompted: false,
             yielded: false,
             squeezed: false,
@@ -166,6 +174,16 @@ impl Scheduler {
     /// Steps planned so far.
     pub fn steps(&self) -> u64 {
         self.last_step.0
+    }
+
+    /// Times that a job gave its lane to a more urgent one so far.
+    pub fn preempted(&self) -> u64 {
+        self.preempted
+    }
+
+    /// Prompt tokens so far whose state jobs found when they started: on the device, in host memory.
+    pub fn reused(&self) -> [u64; 2] {
+        self.reused
     }
 
     /// Whether no job is alive and no step is in flight.

@@ -118,6 +118,33 @@ pub enum Status {
     Failed,
 }
 
+/// What is counted of a worker over all its lives, for `/metrics`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Processes started after the first.
+    pub restarts: u64,
+    /// Jobs given to a successor with what they had.
+    pub continued: u64,
+    /// Times that a job gave its lane to a more urgent one.
+    pub preempted: u64,
+    /// Prompt tokens whose state was reused: on the device, from host memory, from disk.
+    pub reused: [u64; 3],
+}
+
+impl core::ops::Add for Totals {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            restarts: self.restarts.saturating_add(other.restarts),
+            continued: self.continued.saturating_add(other.continued),
+            preempted: self.preempted.saturating_add(other.preempted),
+            reused: core::array::from_fn(|tier| self.reused[tier].saturating_add(other.reused[tier])),
+        }
+    }
+}
+
 /// What the supervisor waits for at the instant `poll_timeout` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

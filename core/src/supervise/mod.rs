@@ -18,7 +18,7 @@ mod machine;
 mod reason;
 
 pub use config::Config;
-pub use event::{Death, Effect, Event, Life, Status, Wake};
+pub use event::{Death, Effect, Event, Life, Status, Totals, Wake};
 pub use exit::{Exit, ExitStatus};
 pub use machine::Supervisor;
 pub use reason::{installing, over};

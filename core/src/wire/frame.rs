@@ -86,7 +86,7 @@ pub struct Loaded {
     pub unconfined: Vec<String>,
 }
 
-/// What the worker is doing, for `/metrics` and the log.
+/// What the worker is doing, for `/metrics` and the log. What is counted, is counted since the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stats {
@@ -96,8 +96,15 @@ pub struct Stats {
     pub running: u32,
     /// Cells in use, kept prefixes included.
     pub cells: u32,
-    /// Steps done since the load.
+    /// Steps done.
     pub steps: u64,
+    /// Jobs without a lane by class, as in [`Class::ALL`](crate::sched::Class::ALL).
+    pub queued: [u32; 3],
+    /// Times that a job gave its lane to a more urgent one.
+    pub preempted: u64,
+    /// Prompt tokens that were not run because their state was on the device, in host memory or on
+    /// disk.
+    pub reused: [u64; 3],
 }
 
 /// Worker to daemon.
@@ -157,6 +164,8 @@ pub enum ToDaemon {
         /// What the worker is doing.
         stats: Stats,
     },
+    /// Jobs got lanes or lost them, came or went.
+    Stats(Stats),
     /// The engine cannot go on; the worker exits after this.
     Fatal(Refusal),
 }

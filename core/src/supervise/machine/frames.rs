@@ -120,6 +120,7 @@ impl Supervisor {
                     self.set_ping(Ping::Due(now + self.config.ping_every));
                 }
             }
+            ToDaemon::Stats(stats) => self.stats = stats,
             ToDaemon::Fatal(why) => self.leaving(why, During::Serving, now),
             ToDaemon::Progress { .. } => {}
             ToDaemon::Hello { .. } | ToDaemon::Loaded(_) | ToDaemon::LoadFailed(_) => {

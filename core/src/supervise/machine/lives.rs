@@ -24,6 +24,7 @@ impl Supervisor {
 
     pub(super) fn spawn(&mut self) {
         self.life.0 += 1;
+        self.totals = self.totals();
         self.completed = false;
         self.provoked = false;
         self.stats = Stats::default();
@@ -133,6 +134,7 @@ impl Supervisor {
                 self.finish_cancelled(id);
             } else if serve && spared {
                 job.unexplained += u32::from(!known && !lasted);
+                self.totals.continued += 1;
                 self.jobs.put_back(job);
             } else if job.place == Place::Held {
                 self.events.push_back(Event::Failed { job: id, refusal: reason::cut() });

@@ -4,7 +4,7 @@ mod frames;
 mod lives;
 
 use super::config::Config;
-use super::event::{Death, Effect, Event, Life, Status, Wake};
+use super::event::{Death, Effect, Event, Life, Status, Totals, Wake};
 use super::exit::Exit;
 use super::jobs::{Jobs, Place};
 use super::reason::{self, During};
@@ -83,6 +83,8 @@ pub struct Supervisor {
     completed: bool,
     pings: u64,
     stats: Stats,
+    /// Of the lives before this one.
+    totals: Totals,
     loaded: Option<Box<Loaded>>,
     jobs: Jobs,
     effects: VecDeque<Effect>,
@@ -110,6 +112,7 @@ impl Supervisor {
             completed: false,
             pings: 0,
             stats: Stats::default(),
+            totals: Totals::default(),
             loaded: None,
             jobs: Jobs::default(),
             effects: VecDeque::new(),
@@ -138,8 +141,8 @@ impl Supervisor {
         self.loaded.as_deref()
     }
 
-    /// What the worker last said it is doing; zeroes after a restart. It says so only now and then,
-    /// so jobs that have ended since are taken off.
+    /// What the worker last said it is doing; zeroes after a restart. Jobs that have ended since are
+    /// taken off.
     pub fn stats(&self) -> Stats {
         let jobs = u32::try_from(self.jobs.len()).unwrap_or(u32::MAX);
         let running = self.stats.running.min(jobs);
@@ -154,6 +157,13 @@ impl Supervisor {
     /// Processes started so far.
     pub const fn lives(&self) -> u64 {
         self.life.0
+    }
+
+    /// What has been counted over all lives.
+    pub fn totals(&self) -> Totals {
+        let Stats { preempted, reused, .. } = self.stats;
+        let before = Totals { restarts: self.life.0.saturating_sub(1), ..self.totals };
+        before + Totals { preempted, reused, ..Totals::default() }
     }
 
     fn lanes(&self) -> usize {

@@ -40,6 +40,7 @@ fn a_conversation_that_lost_its_sequence_goes_on_from_host_memory() {
             assert_eq!(serve(&mut world, id, talk), 62, "{cut:?}, {id}");
         }
         assert!(world.scheduler.host_bytes() <= 2000);
+        assert_eq!(world.scheduler.reused(), [0, 620]);
     }
 }
 

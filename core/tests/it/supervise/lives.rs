@@ -2,7 +2,7 @@
 
 use super::*;
 use superfluid_core::Misuse;
-use superfluid_core::supervise::{Status, Wake};
+use superfluid_core::supervise::{Status, Totals, Wake};
 use superfluid_core::wire::{JobUpdate, Stats};
 
 fn failed_code(events: &[Event], id: u64) -> Option<String> {
@@ -249,4 +249,20 @@ fn case_k08_jobs_that_ended_are_not_counted_until_the_next_pong() {
     rig.frame(finished(2));
     rig.frame(finished(3));
     assert_eq!(counted(&rig), (0, 0));
+}
+
+#[test]
+fn numbers_a_worker_tells_unasked_are_current_and_counts_go_on_over_its_lives() {
+    let mut rig = Rig::ready();
+    rig.submit(1);
+    let stats = Stats { running: 1, preempted: 2, reused: [3, u64::MAX, 0], ..Stats::default() };
+    rig.frame(ToDaemon::Stats(stats));
+    assert_eq!(rig.sup.stats(), stats);
+    rig.exit(killed());
+    rig.pass_to_deadline();
+    rig.come_up();
+    assert_eq!(rig.sup.stats(), Stats::default());
+    rig.frame(ToDaemon::Stats(stats));
+    let totals = Totals { restarts: 1, continued: 1, preempted: 4, reused: [6, u64::MAX, 0] };
+    assert_eq!(rig.sup.totals(), totals);
 }

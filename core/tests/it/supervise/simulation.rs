@@ -20,6 +20,7 @@ enum Act {
     Finished(u64),
     Failed(u64),
     Pong,
+    Stats,
     Fatal,
     Junk,
     Exit(i32),
@@ -43,6 +44,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (1u64..40).prop_map(Act::Finished),
         2 => (1u64..40).prop_map(Act::Failed),
         2 => Just(Act::Pong),
+        2 => Just(Act::Stats),
         1 => Just(Act::Fatal),
         1 => Just(Act::Junk),
         4 => (0i32..12).prop_map(Act::Exit),
@@ -151,6 +153,11 @@ fn frame(act: Act) -> Option<ToDaemon> {
             ToDaemon::Failed { id: JobId(id), refusal: superfluid_core::Refusal::new("x", "y") }
         }
         Act::Pong => ToDaemon::Pong { n: 1, stats: Stats::default() },
+        Act::Stats => {
+            let (reused, queued) = ([u64::MAX; 3], [u32::MAX; 3]);
+            let (running, waiting, cells) = (u32::MAX, u32::MAX, u32::MAX);
+            ToDaemon::Stats(Stats { running, waiting, cells, steps: 1, queued, preempted: u64::MAX, reused })
+        }
         Act::Fatal => ToDaemon::Fatal(superfluid_core::Refusal::new("x", "y")),
         _ => return None,
     })
@@ -165,6 +172,9 @@ fn run(acts: Vec<Act>) -> Vec<String> {
         world.take(&mut rig);
         let open = world.submitted as usize - world.ended.len();
         assert_eq!(open, rig.sup.jobs(), "the registry holds what has not ended");
+        let stats = rig.sup.stats();
+        assert!(stats.running.checked_add(stats.waiting).is_some(), "{stats:?}");
+        assert!(rig.sup.totals().restarts < rig.sup.lives().max(1));
     }
     // Whatever happened, stopping ends everything.
     rig.act(Supervisor::stop);

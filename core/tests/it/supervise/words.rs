@@ -21,7 +21,7 @@ fn case_f09_a_protocol_that_differs_names_the_repair() {
     let refusal = death(&mut rig).refusal;
     assert_eq!(
         refusal.message,
-        "the mock worker (version \"0.0.9\") speaks protocol 0, this superfluid speaks 1"
+        format!("the mock worker (version \"0.0.9\") speaks protocol 0, this superfluid speaks {PROTOCOL}")
     );
     assert_eq!(refusal.hints, ["run: superfluid runtime repair mock"]);
 }

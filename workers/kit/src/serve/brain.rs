@@ -26,6 +26,8 @@ pub(super) struct Brain {
     commands: Vec<ToDevice>,
     /// What the step in flight brought so far, in the order of its rows.
     updates: Vec<JobUpdate>,
+    /// What the daemon was told last.
+    told: Stats,
     draining: bool,
     broken: Option<Refusal>,
 }
@@ -41,6 +43,7 @@ impl Brain {
             scratch: Scratch::default(),
             commands: Vec::new(),
             updates: Vec::new(),
+            told: Stats::default(),
             draining: false,
             broken: None,
         }
@@ -93,7 +96,10 @@ impl Brain {
 
     pub(super) fn poll_step(&mut self) -> Option<Step> {
         let now = self.now();
-        self.scheduler.poll_step(now)
+        let step = self.scheduler.poll_step(now);
+        // Planning gives lanes away, and a long pass should not hide it.
+        self.tell_stats();
+        step
     }
 
     /// When to look again although nothing happened.
@@ -187,7 +193,17 @@ impl Brain {
         for end in ends {
             self.send(end);
         }
-        self.shared.gauges.set(self.stats());
+        self.tell_stats();
+    }
+
+    /// The daemon is told at once of who has a lane and who waits, and of the rest when it asks.
+    fn tell_stats(&mut self) {
+        let stats = self.stats();
+        self.shared.gauges.set(stats);
+        if (stats.running, stats.queued) != (self.told.running, self.told.queued) {
+            self.told = stats;
+            self.send(ToDaemon::Stats(stats));
+        }
     }
 
     fn update_of(&mut self, job: JobId) -> &mut JobUpdate {
@@ -199,15 +215,18 @@ impl Brain {
     }
 
     fn stats(&self) -> Stats {
-        let count = |of: fn(&Scheduler, Class) -> usize| {
-            let all = Class::ALL.iter().map(|class| of(&self.scheduler, *class)).sum::<usize>();
-            u32::try_from(all).unwrap_or(u32::MAX)
-        };
+        let count = |jobs: usize| u32::try_from(jobs).unwrap_or(u32::MAX);
+        let [device, host] = self.scheduler.reused();
+        let queued = Class::ALL.map(|class| count(self.scheduler.waiting(class)));
         Stats {
-            waiting: count(Scheduler::waiting),
-            running: count(Scheduler::running),
+            waiting: queued.iter().sum(),
+            running: Class::ALL.iter().map(|class| count(self.scheduler.running(*class))).sum(),
             cells: self.scheduler.cells_used(),
             steps: self.scheduler.steps(),
+            queued,
+            preempted: self.scheduler.preempted(),
+            // Nothing is kept on disk.
+            reused: [device, host, 0],
         }
     }
 

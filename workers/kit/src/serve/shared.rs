@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::prepare::{Prepare, Prepared};
 use crate::mailbox::Mailbox;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use superfluid_core::Refusal;
 use superfluid_core::sched::JobId;
 use superfluid_core::wire::{LoadSpec, Stats, ToDaemon};
@@ -38,30 +38,16 @@ pub(super) struct Shared {
     pub(super) gauges: Gauges,
 }
 
-/// What the device is doing, for answers to pings. Each number is true for itself; together they
-/// may be from two moments.
+/// What the device is doing, for answers to pings.
 #[derive(Default)]
-pub(super) struct Gauges {
-    waiting: AtomicU32,
-    running: AtomicU32,
-    cells: AtomicU32,
-    steps: AtomicU64,
-}
+pub(super) struct Gauges(Mutex<Stats>);
 
 impl Gauges {
     pub(super) fn set(&self, stats: Stats) {
-        self.waiting.store(stats.waiting, Ordering::Relaxed);
-        self.running.store(stats.running, Ordering::Relaxed);
-        self.cells.store(stats.cells, Ordering::Relaxed);
-        self.steps.store(stats.steps, Ordering::Relaxed);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stats;
     }
 
     pub(super) fn get(&self) -> Stats {
-        Stats {
-            waiting: self.waiting.load(Ordering::Relaxed),
-            running: self.running.load(Ordering::Relaxed),
-            cells: self.cells.load(Ordering::Relaxed),
-            steps: self.steps.load(Ordering::Relaxed),
-        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

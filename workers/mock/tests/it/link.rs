@@ -83,7 +83,17 @@ impl Link {
         self.to.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
+    /// The next frame, numbers about the worker aside.
     pub(crate) fn hear(&mut self) -> Option<ToDaemon> {
+        loop {
+            match self.hear_any()? {
+                ToDaemon::Stats(_) => {}
+                frame => return Some(frame),
+            }
+        }
+    }
+
+    pub(crate) fn hear_any(&mut self) -> Option<ToDaemon> {
         loop {
             if let Some(frame) = self.decoder.poll_frame() {
                 return Some(frame.unwrap());

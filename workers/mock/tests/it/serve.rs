@@ -97,6 +97,28 @@ fn an_urgent_job_does_not_wait_for_a_long_pass() {
     assert_eq!(told[1].finish(), Finish::Length);
 }
 
+/// A gateway that looks every second must not see a second ago.
+#[test]
+fn who_runs_and_who_waits_is_told_before_a_pass_is_over() {
+    let mut link = Link::load_as(
+        Script { prefill_us: 100_000_000, ..Script::default() },
+        LoadSpec { class_lanes: Some([u32::MAX, 1, u32::MAX]), ..LoadSpec::default() },
+    );
+    link.loaded();
+    for id in 0..2 {
+        link.say(&ToWorker::Submit(job(id, "x", 1)));
+    }
+    loop {
+        let Some(frame) = link.hear_any() else { panic!("the worker is gone") };
+        assert!(!matches!(frame, ToDaemon::Finished { .. }), "{frame:?}");
+        if matches!(frame, ToDaemon::Stats(stats) if (stats.running, stats.queued) == (1, [0, 1, 0])) {
+            break;
+        }
+    }
+    link.hang_up();
+    assert_eq!(link.end(), Ended::LinkClosed);
+}
+
 #[test]
 fn a_closed_link_ends_a_load_and_a_step() {
     let link = Link::load(Script { load_ms: 5_000, ..Script::default() });
