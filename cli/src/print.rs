@@ -9,7 +9,8 @@ use superfluid_core::Refusal;
 const USAGE: u8 = 2;
 
 /// Refusals of what was typed, not of what was found.
-const TYPED: [&str; 14] = [
+const TYPED: [&str; 15] = [
+    "bad_log_level",
     "bad_api_key",
     "bad_config",
     "bad_cors_origin",

@@ -8,4 +8,5 @@
 pub mod fleet;
 pub mod http;
 pub mod install;
+pub mod metrics;
 pub mod worker;

@@ -1,6 +1,7 @@
 //! The running daemon: the fleet of models, the server and signals.
 
 use super::launch::Launches;
+use super::log::Log;
 use super::notify::Manager;
 use super::prepare::Choice;
 use super::screen::Screen;
@@ -33,6 +34,7 @@ pub(super) async fn run(
     rules: Rules,
     choices: Vec<Choice>,
     warnings: Vec<String>,
+    log: Log,
 ) -> Result<ExitCode, Refusal> {
     let cannot = |error| Refusal::new("io", format!("cannot start the server: {error}"));
     let address = server.local_addr().map_err(cannot)?;
@@ -47,7 +49,7 @@ pub(super) async fn run(
     // What can be told before anything is started.
     let found = launches.find_those_at_start()?;
     let mut signals = Signals::new().map_err(cannot)?;
-    let mut screen = Screen::new();
+    let mut screen = Screen::new(log);
     found.iter().chain(&warnings).for_each(|line| screen.line(line));
     let offered = models.iter().filter(|model| !model.at_start).count();
     if offered > 0 {

@@ -6,6 +6,7 @@ pub(crate) mod config;
 mod daemon;
 mod key;
 mod launch;
+mod log;
 mod notify;
 mod prepare;
 mod sandbox;
@@ -13,6 +14,7 @@ mod screen;
 mod stderr;
 
 use crate::print;
+use log::{Log, LogFormat};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -86,6 +88,13 @@ pub(crate) struct ServeArgs {
     /// Origin whose web pages may use the server: scheme and host, and the port if it has one; repeatable
     #[arg(long = "cors-origin", value_name = "ORIGIN")]
     cors_origins: Vec<String>,
+    /// What is logged: error, warn, info, debug, trace or off, also by part, like
+    /// warn,superfluid::worker=debug
+    #[arg(long, value_name = "LEVEL", env = "SUPERFLUID_LOG")]
+    log_level: Option<String>,
+    /// How it is logged
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
     /// Name of the first model in the API, instead of its file name
     #[arg(long, value_name = "NAME")]
     model_id: Option<String>,
@@ -145,6 +154,7 @@ pub(crate) fn run(args: ServeArgs) -> ExitCode {
 fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
     let (api_key, warnings) = key::find(args)?;
     let origins = args.cors_origins.iter().map(|origin| Origin::parse(origin)).collect::<Result<_, _>>()?;
+    let log = Log::new(args.log_level.as_deref(), args.log_format)?;
     let choices = choose::all(args)?;
     let address = address(args)?;
     let access = Access { loopback: address.ip().is_loopback(), api_key, origins };
@@ -159,7 +169,7 @@ fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
     // The port comes before anything that takes long, and is held through it.
     let server = runtime.block_on(Server::bind(address)).map_err(|error| cannot_listen(address, &error))?;
     let rules = daemon::Rules { access, fleet: args.fleet(), supervision: supervision(args) };
-    let code = runtime.block_on(daemon::run(server, rules, choices, warnings));
+    let code = runtime.block_on(daemon::run(server, rules, choices, warnings, log));
     // An install that is under way ends with the process, as one from the command line does.
     runtime.shutdown_background();
     code

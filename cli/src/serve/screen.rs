@@ -1,5 +1,6 @@
 //! What a person sees of a daemon.
 
+use super::log::{Log, LogFormat};
 use super::stderr::Stderr;
 use crate::print::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,7 +9,6 @@ use std::time::Duration;
 use superfluid_core::Refusal;
 use superfluid_core::supervise::Death;
 use superfluid_core::wire::Loaded;
-use tracing_subscriber::EnvFilter;
 
 /// Thousandths between two lines about a load where there is no bar.
 const STEP: u32 = 250;
@@ -17,30 +17,26 @@ const STEP: u32 = 250;
 pub(super) struct Screen {
     out: Stderr,
     terminal: bool,
+    json: bool,
     bar: Option<ProgressBar>,
     due: u32,
 }
 
 impl Screen {
-    /// Also sends the log there: warnings, and what `SUPERFLUID_LOG` asks for
-    /// (`superfluid::worker=debug` shows the worker's own log).
-    pub(super) fn new() -> Self {
+    /// Also sends the log there.
+    pub(super) fn new(log: Log) -> Self {
         let out = Stderr::new();
-        let terminal = std::io::stderr().is_terminal();
-        let filter = EnvFilter::builder()
-            .with_default_directive(tracing::level_filters::LevelFilter::WARN.into())
-            .with_env_var("SUPERFLUID_LOG")
-            .from_env_lossy();
-        // A second subscriber is refused; the first one serves as well.
-        let _ = tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_ansi(terminal)
-            .with_writer(out.clone())
-            .try_init();
-        Self { out, terminal, bar: None, due: STEP }
+        let json = log.format == LogFormat::Json;
+        log.begin(out.clone());
+        let terminal = !json && std::io::stderr().is_terminal();
+        Self { out, terminal, json, bar: None, due: STEP }
     }
 
     pub(super) fn line(&self, line: &str) {
+        if self.json {
+            tracing::info!(target: "superfluid::daemon", "{}", plain(line.trim()));
+            return;
+        }
         match &self.bar {
             Some(bar) => bar.suspend(|| self.out.line(&plain(line))),
             None => self.out.line(&plain(line)),

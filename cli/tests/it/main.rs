@@ -8,6 +8,7 @@ mod golden;
 mod interrupts;
 mod keys;
 mod leases;
+mod log;
 mod mlx;
 mod models;
 mod offline;

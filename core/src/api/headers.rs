@@ -4,6 +4,7 @@ use super::codes;
 use super::fields::short;
 use crate::refusal::Refusal;
 use crate::sched::Class;
+use crate::time::Duration;
 use alloc::format;
 
 /// The class a request's `x-superfluid-qos` header names; without the header, the default one.
@@ -17,6 +18,34 @@ pub fn parse_class(header: Option<&[u8]>) -> Result<Class, Refusal> {
         let message = format!("x-superfluid-qos must be interactive, agent or background, and is '{header}'");
         Refusal::new(codes::INVALID_HEADER, message).param("x-superfluid-qos")
     })
+}
+
+/// How long a request may take, which its `x-superfluid-deadline-ms` header says; at most a day.
+///
+/// # Errors
+/// `invalid_header` for anything but a whole number of milliseconds from 1 to 86400000.
+pub fn parse_deadline(header: Option<&[u8]>) -> Result<Option<Duration>, Refusal> {
+    let Some(header) = header.map(<[u8]>::trim_ascii) else { return Ok(None) };
+    let digits = !header.is_empty() && header.len() <= 8 && header.iter().all(u8::is_ascii_digit);
+    let number = core::str::from_utf8(header).ok().filter(|_| digits).and_then(|text| text.parse().ok());
+    match number {
+        Some(ms @ 1..=86_400_000) => Ok(Some(Duration::from_millis(ms))),
+        _ => {
+            let header = short(&alloc::string::String::from_utf8_lossy(header));
+            let message = format!(
+                "x-superfluid-deadline-ms must be a number of milliseconds from 1 to 86400000, and is '{header}'"
+            );
+            Err(Refusal::new(codes::INVALID_HEADER, message).param("x-superfluid-deadline-ms"))
+        }
+    }
+}
+
+/// The id a request gives itself with `x-request-id`, where it is one that may be repeated in a
+/// header and in a log: up to 128 letters, digits, `-`, `_`, `.` and `:`.
+pub fn request_id(header: Option<&[u8]>) -> Option<&str> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
+    let header = header.filter(|id| (1..=128).contains(&id.len()) && id.iter().all(plain))?;
+    core::str::from_utf8(header).ok()
 }
 
 /// Refuses a body that says it is something else than JSON. Browsers send `text/plain` to other

@@ -1,6 +1,7 @@
 //! The task that drives the fleet's machine.
 
 use super::{Fleet, Model, ModelView, Overview, life};
+use crate::metrics::Metrics;
 use crate::worker::{self, Program, Unstarted, Worker};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -78,6 +79,7 @@ pub fn start(
     models: Vec<Model>,
     prepare: Prepare,
 ) -> (Fleet, mpsc::UnboundedReceiver<Notice>) {
+    let metrics = Metrics::default();
     let origin = tokio::time::Instant::now();
     let listed = models.iter().map(|model| Listed { id: model.id.clone(), at_start: model.at_start });
     let machine = fleet::Fleet::new(config, listed, Instant::ORIGIN);
@@ -90,6 +92,7 @@ pub fn start(
         failure: None,
         waiting: 0,
         worker: None,
+        past: supervise::Totals::default(),
     };
     let overview = Overview { ready: false, serves: true, models: models.iter().map(view).collect() };
     let (overview, viewed) = watch::channel(overview);
@@ -98,6 +101,7 @@ pub fn start(
         supervise,
         models: Arc::clone(&models),
         prepare,
+        metrics: metrics.clone(),
         origin,
         loads: BTreeMap::new(),
         requests: BTreeMap::new(),
@@ -109,7 +113,7 @@ pub fn start(
     // Before anybody can look, so that nobody sees a model that is about to be loaded as unloaded.
     keeper.settle();
     tokio::spawn(keeper.run(asked, heard));
-    (Fleet { asks, models, overview: viewed, ids: Arc::default() }, noticed)
+    (Fleet { asks, models, metrics, overview: viewed, ids: Arc::default() }, noticed)
 }
 
 /// A load under way.
@@ -126,6 +130,7 @@ struct Keeper {
     supervise: supervise::Config,
     models: Arc<[Model]>,
     prepare: Prepare,
+    metrics: Metrics,
     origin: tokio::time::Instant,
     loads: BTreeMap<Load, Running>,
     requests: BTreeMap<RequestId, oneshot::Sender<Result<Worker, Refusal>>>,
@@ -277,12 +282,17 @@ impl Keeper {
 
     fn start(&mut self, model: ModelIx, load: Load) {
         let of = &self.models[model.0];
-        let (worker, unstarted) = Unstarted::new(&of.runtime);
+        let (worker, unstarted) = Unstarted::new(&of.runtime, self.metrics.gaps(&of.id));
         let (stop, stopped) = oneshot::channel();
         let prepared = (self.prepare)(model);
         let (name, told) = (of.id.clone(), self.told.clone());
         tokio::spawn(life::live(load, name, unstarted, prepared, stopped, self.supervise, told));
-        self.overview.send_modify(|overview| overview.models[model.0].worker = Some(worker.clone()));
+        self.overview.send_modify(|overview| {
+            let view = &mut overview.models[model.0];
+            if let Some(before) = view.worker.replace(worker.clone()) {
+                view.past = view.past + before.view().totals;
+            }
+        });
         self.loads.insert(load, Running { model, worker, ready: false, stop: Some(stop) });
     }
 

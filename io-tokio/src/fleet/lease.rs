@@ -2,6 +2,7 @@
 
 use super::keeper::Ask;
 use super::{Model, Overview};
+use crate::metrics::Metrics;
 use crate::worker::Worker;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub struct Fleet {
     pub(super) asks: mpsc::UnboundedSender<Ask>,
     pub(super) models: Arc<[Model]>,
+    pub(super) metrics: Metrics,
     pub(super) overview: watch::Receiver<Overview>,
     pub(super) ids: Arc<AtomicU64>,
 }
@@ -23,6 +25,11 @@ impl Fleet {
     /// Every model, in its order.
     pub fn models(&self) -> &[Model] {
         &self.models
+    }
+
+    /// What is counted of their requests.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Where they stand now.

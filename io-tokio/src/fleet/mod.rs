@@ -14,6 +14,7 @@ pub use lease::{Fleet, Lease};
 use crate::worker::Worker;
 use superfluid_core::Refusal;
 use superfluid_core::fleet::Standing;
+use superfluid_core::supervise::Totals;
 
 /// A model that may be loaded.
 #[derive(Clone, Debug)]
@@ -50,4 +51,6 @@ pub struct ModelView {
     pub waiting: usize,
     /// Its present worker, or its last one.
     pub worker: Option<Worker>,
+    /// What was counted of the workers before that.
+    pub past: Totals,
 }

@@ -1,5 +1,6 @@
 //! One job and its HTTP reply: drives core's reply machine with what the worker says.
 
+use super::entry::Entry;
 use super::reply::{self, Payload, Reply};
 use crate::fleet::Lease;
 use crate::worker::{End, News, Ticket};
@@ -25,18 +26,26 @@ enum Source {
 
 impl Source {
     /// Dropping the future loses nothing.
-    async fn next(&mut self) -> News {
+    async fn next(&mut self, entry: &mut Entry) -> News {
         loop {
             match self {
                 Self::Routing(routed) => match routed.await {
                     Ok((lease, ticket)) => *self = Self::Job(ticket, lease),
                     Err(refusal) => {
                         *self = Self::Over;
-                        return News::End(End::Failed(refusal));
+                        let end = End::Failed(refusal);
+                        entry.ended(&end);
+                        return News::End(end);
                     }
                 },
                 Self::Job(ticket, _) => {
                     let news = ticket.next().await;
+                    entry.timed(ticket.timing());
+                    match &news {
+                        News::Accepted { prompt_tokens } => entry.accepted(*prompt_tokens),
+                        News::Update(_) => {}
+                        News::End(end) => entry.ended(end),
+                    }
                     // Once the worker is done with it, a client that reads slowly keeps no model loaded.
                     if matches!(news, News::End(_)) {
                         *self = Self::Over;
@@ -53,6 +62,7 @@ impl Source {
 pub(super) struct Exchange {
     source: Source,
     reply: api::Reply,
+    entry: Entry,
     origin: tokio::time::Instant,
     /// Polled, and not for the piece that was being put together.
     held: Option<Output>,
@@ -62,10 +72,11 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// `reply` was made at `Instant::ORIGIN`, which is now.
-    pub(super) fn new(routed: Routed, reply: api::Reply, share: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(routed: Routed, reply: api::Reply, entry: Entry, share: OwnedSemaphorePermit) -> Self {
         Self {
             source: Source::Routing(routed),
             reply,
+            entry,
             origin: tokio::time::Instant::now(),
             held: None,
             _share: share,
@@ -121,8 +132,8 @@ impl Exchange {
             }
             let timeout = self.reply.poll_timeout().map(|(at, _)| self.origin + at.since(Instant::ORIGIN));
             let news = match timeout {
-                Some(at) => tokio::time::timeout_at(at, self.source.next()).await.ok(),
-                None => Some(self.source.next().await),
+                Some(at) => tokio::time::timeout_at(at, self.source.next(&mut self.entry)).await.ok(),
+                None => Some(self.source.next(&mut self.entry).await),
             };
             if let Err(misuse) = self.handle(news) {
                 tracing::error!(%misuse, "a reply was misused");

@@ -2,6 +2,7 @@
 
 use super::State;
 use super::body::{self, Whole};
+use super::entry::Entry;
 use super::exchange::Exchange;
 use super::reply::Reply;
 use hyper::body::Incoming;
@@ -23,26 +24,30 @@ pub(super) async fn answer(
     endpoint: Endpoint,
     headers: &HeaderMap,
     body: Incoming,
+    id: &str,
 ) -> Result<Reply, Refusal> {
     let header = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
     api::check_content_type(header("content-type"))?;
     let class = api::parse_class(header("x-superfluid-qos"))?;
+    let patience = api::parse_deadline(header("x-superfluid-deadline-ms"))?;
+    let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
     let Whole { bytes, share } = body::read(state, body).await?;
     let request = parse(state, endpoint, bytes).await?;
     let now = unix_now();
     let unique = format!("{:016x}{:016x}", random(), random());
     let reply = api::Reply::new(&request, &unique, now, Instant::ORIGIN);
+    let entry = Entry::new(id, class, &request.model, state.fleet.metrics().clone());
     let fleet = state.fleet.clone();
     let routed = async move {
-        let lease = fleet.lease(&request.model, None).await?;
+        let lease = fleet.lease(&request.model, deadline).await?;
         if let Some(loaded) = lease.worker().view().loaded {
             request.check_vocab(loaded.vocab)?;
             validate_request(&loaded.record, &request.model, &request)?;
         }
-        let ticket = lease.worker().submit(request.into_submit(JobId(0), class, random(), now));
+        let ticket = lease.worker().submit(request.into_submit(JobId(0), class, random(), now), deadline);
         Ok((lease, ticket))
     };
-    Ok(Exchange::new(Box::pin(routed), reply, share).answer().await)
+    Ok(Exchange::new(Box::pin(routed), reply, entry, share).answer().await)
 }
 
 /// Elsewhere where it takes long: other clients' tokens must not wait for it.
@@ -68,6 +73,6 @@ fn unix_now() -> u64 {
 }
 
 /// The standard library keys its hashers from the system's random source.
-fn random() -> u64 {
+pub(super) fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

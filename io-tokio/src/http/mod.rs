@@ -11,9 +11,11 @@
 mod admin;
 mod body;
 mod conn;
+mod entry;
 mod exchange;
 mod generate;
 mod health;
+mod metrics;
 mod models;
 mod reply;
 mod route;

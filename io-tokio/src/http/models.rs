@@ -1,6 +1,6 @@
 //! `/v1/models`: the served models and what they can do.
 
-use super::reply::{Reply, json, refusal};
+use super::reply::{Reply, json};
 use super::{State, body};
 use crate::fleet::{Model, ModelView};
 use crate::worker::View;
@@ -16,14 +16,14 @@ pub(super) fn list(state: &State) -> Reply {
     json(StatusCode::OK, model_list(&cards))
 }
 
-pub(super) fn one(state: &State, id: &str) -> Reply {
+pub(super) fn one(state: &State, id: &str) -> Result<Reply, Refusal> {
     if state.fleet.models().iter().any(|model| model.id == id) {
-        return json(StatusCode::OK, card(state, id));
+        return Ok(json(StatusCode::OK, card(state, id)));
     }
     let message = format!("the model {:?} is not served", id.chars().take(80).collect::<String>());
     let served: Vec<_> = ids(state).iter().map(|id| format!("'{id}'")).collect();
     let hint = format!("served: {}", served.join(", "));
-    refusal(&Refusal::new(codes::MODEL_NOT_FOUND, message).hint(hint).param("model"))
+    Err(Refusal::new(codes::MODEL_NOT_FOUND, message).hint(hint).param("model"))
 }
 
 /// The card of a served model.

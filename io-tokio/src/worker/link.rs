@@ -2,13 +2,16 @@
 
 use super::process::{Happening, Process, Program};
 use super::ticket::{End, Slot, Ticket};
+use prometheus_client::metrics::histogram::Histogram;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use superfluid_core::refusal::Refusal;
 use superfluid_core::sched::JobId;
-use superfluid_core::supervise::{self, Config, Death, Effect, Event, Exit, Life, Status, Supervisor};
+use superfluid_core::supervise::{
+    self, Config, Death, Effect, Event, Exit, Life, Status, Supervisor, Totals,
+};
 use superfluid_core::time::Instant;
 use superfluid_core::wire::{self, LoadSpec, Loaded, Stats, Submit};
 use tokio::sync::{mpsc, watch};
@@ -16,7 +19,7 @@ use tokio::sync::{mpsc, watch};
 /// What clients and the operator ask of a worker.
 #[derive(Debug)]
 pub(super) enum Ask {
-    Submit(Box<Submit>, Arc<Slot>),
+    Submit(Box<Submit>, Option<tokio::time::Instant>, Arc<Slot>),
     Cancel(JobId),
     Drain,
     Stop,
@@ -61,6 +64,8 @@ pub struct View {
     pub jobs: usize,
     /// Processes started so far.
     pub lives: u64,
+    /// What was counted over all of them.
+    pub totals: Totals,
 }
 
 /// A handle on the task. Clones share it.
@@ -69,6 +74,7 @@ pub struct Worker {
     asks: mpsc::UnboundedSender<Ask>,
     view: watch::Receiver<View>,
     ids: Arc<AtomicU64>,
+    gaps: Histogram,
 }
 
 impl Worker {
@@ -77,12 +83,13 @@ impl Worker {
         self.view.borrow().clone()
     }
 
-    /// Submits a job; its id is replaced. A refusal arrives as the ticket's end.
-    pub fn submit(&self, mut submit: Submit) -> Ticket {
+    /// Submits a job; its id is replaced. A refusal arrives as the ticket's end, and so does a
+    /// deadline that passes.
+    pub fn submit(&self, mut submit: Submit, deadline: Option<tokio::time::Instant>) -> Ticket {
         submit.id = JobId(self.ids.fetch_add(1, Ordering::Relaxed) + 1);
-        let (ticket, slot) = Ticket::new(submit.id, self.asks.clone());
-        if let Err(mpsc::error::SendError(Ask::Submit(_, slot))) =
-            self.asks.send(Ask::Submit(Box::new(submit), slot))
+        let (ticket, slot) = Ticket::new(submit.id, self.asks.clone(), self.gaps.clone());
+        if let Err(mpsc::error::SendError(Ask::Submit(_, _, slot))) =
+            self.asks.send(Ask::Submit(Box::new(submit), deadline, slot))
         {
             slot.end(End::Failed(supervise::over(&self.view.borrow().status)));
         }
@@ -100,19 +107,6 @@ impl Worker {
     }
 }
 
-/// Starts the worker `program` of `runtime` for the model called `name`. The task ends, and the
-/// notices with it, after `Stopped` or a `Down` without restart; dropping its runtime kills it.
-pub fn start(
-    config: Config,
-    runtime: &str,
-    name: &str,
-    program: Program,
-    spec: LoadSpec,
-) -> (Worker, mpsc::UnboundedReceiver<Notice>) {
-    let (worker, unstarted) = Unstarted::new(runtime);
-    (worker, unstarted.start(config, name, program, spec))
-}
-
 /// A worker whose program is still to be installed. Its handle works already: the view says
 /// [`Status::Installing`] and jobs are refused.
 #[derive(Debug)]
@@ -123,8 +117,8 @@ pub struct Unstarted {
 }
 
 impl Unstarted {
-    /// A worker of `runtime`, by its canonical id.
-    pub fn new(runtime: &str) -> (Worker, Self) {
+    /// A worker of `runtime`, by its canonical id; the times between its jobs' tokens go to `gaps`.
+    pub fn new(runtime: &str, gaps: Histogram) -> (Worker, Self) {
         let (asks, asked) = mpsc::unbounded_channel();
         let (view, viewed) = watch::channel(View {
             status: Status::Installing,
@@ -132,8 +126,9 @@ impl Unstarted {
             stats: Stats::default(),
             jobs: 0,
             lives: 0,
+            totals: Totals::default(),
         });
-        let worker = Worker { asks, view: viewed, ids: Arc::default() };
+        let worker = Worker { asks, view: viewed, ids: Arc::default(), gaps };
         (worker, Self { runtime: runtime.into(), asked, view })
     }
 
@@ -150,12 +145,13 @@ impl Unstarted {
     }
 
     fn refuse(&self, ask: &Ask) {
-        if let Ask::Submit(_, slot) = ask {
+        if let Ask::Submit(_, _, slot) = ask {
             slot.end(End::Failed(supervise::installing(&self.runtime)));
         }
     }
 
-    /// Starts it, as [`start`] does.
+    /// Starts `program` for the model called `name`. The task ends, and the notices with it, after
+    /// `Stopped` or a `Down` without restart; dropping its runtime kills it.
     pub fn start(
         self,
         config: Config,
@@ -190,6 +186,7 @@ fn look(supervisor: &Supervisor, loaded: Option<&Arc<Loaded>>) -> View {
         stats: supervisor.stats(),
         jobs: supervisor.jobs(),
         lives: supervisor.lives(),
+        totals: supervisor.totals(),
     }
 }
 
@@ -312,12 +309,17 @@ impl Link {
     fn asked(&mut self, ask: Ask) {
         let now = self.now();
         match ask {
-            Ask::Submit(submit, slot) => {
+            Ask::Submit(submit, deadline, slot) => {
                 let id = submit.id;
                 self.slots.insert(id, slot);
                 if let Err(misuse) = self.supervisor.submit(*submit, now) {
                     tracing::error!(model = &*self.name, %misuse, "a job was not submitted");
                     self.end(id, End::Failed(Refusal::new("internal_error", "the request was not taken")));
+                }
+                if let Some(deadline) = deadline {
+                    let nanos = deadline.saturating_duration_since(self.origin).as_nanos();
+                    let deadline = Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+                    self.supervisor.set_deadline(id, deadline, now);
                 }
             }
             Ask::Cancel(id) => {

@@ -4,11 +4,13 @@
 //! update, whose size the job's own token limit bounds.
 
 use super::link::Ask;
+use prometheus_client::metrics::histogram::Histogram;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use superfluid_core::Refusal;
 use superfluid_core::sched::{Finish, JobId, Usage};
 use superfluid_core::wire::JobUpdate;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::{Duration, Instant};
 
 /// How a job ended.
 #[derive(Clone, Debug)]
@@ -38,18 +40,49 @@ pub enum News {
     End(End),
 }
 
+/// When a job's tokens reached the daemon, whenever its client takes them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timing {
+    /// The first.
+    pub first: Option<Instant>,
+    /// The last.
+    pub last: Option<Instant>,
+    /// How many there were.
+    pub tokens: u32,
+}
+
+impl Timing {
+    /// Tokens a second after the first, rounded to a tenth.
+    pub fn rate(&self) -> Option<f64> {
+        let took = self.last?.duration_since(self.first?).as_secs_f64();
+        let rate = f64::from(self.tokens.saturating_sub(1)) / took;
+        (took > 0.0).then(|| (rate * 10.0).round() / 10.0)
+    }
+
+    /// Notes tokens that come now; the time each took since the ones before.
+    fn took(&mut self, tokens: u32, now: Instant) -> Option<Duration> {
+        let since = self.last.map(|last| now.duration_since(last) / tokens.max(1));
+        self.first = self.first.or(Some(now));
+        self.last = Some(now);
+        self.tokens += tokens;
+        since
+    }
+}
+
 #[derive(Debug, Default)]
 struct Pending {
     accepted: Option<u32>,
     update: Option<JobUpdate>,
     end: Option<End>,
+    timing: Timing,
 }
 
 /// The side of the link.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slot {
     pending: Mutex<Pending>,
     notify: Notify,
+    gaps: Histogram,
 }
 
 impl Slot {
@@ -64,6 +97,11 @@ impl Slot {
 
     pub(super) fn update(&self, update: JobUpdate) {
         let mut pending = self.pending();
+        if let Ok(tokens @ 1..) = u32::try_from(update.tokens.len())
+            && let Some(gap) = pending.timing.took(tokens, Instant::now())
+        {
+            (0..tokens).for_each(|_| self.gaps.observe(gap.as_secs_f64()));
+        }
         match &mut pending.update {
             Some(held) => {
                 held.tokens.extend_from_slice(&update.tokens);
@@ -103,14 +141,19 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn new(id: JobId, asks: mpsc::UnboundedSender<Ask>) -> (Self, Arc<Slot>) {
-        let slot = Arc::new(Slot::default());
+    pub(super) fn new(id: JobId, asks: mpsc::UnboundedSender<Ask>, gaps: Histogram) -> (Self, Arc<Slot>) {
+        let slot = Arc::new(Slot { pending: Mutex::default(), notify: Notify::new(), gaps });
         (Self { id, slot: Arc::clone(&slot), asks, ended: false }, slot)
     }
 
     /// The job's id.
     pub fn id(&self) -> JobId {
         self.id
+    }
+
+    /// When its tokens came.
+    pub fn timing(&self) -> Timing {
+        self.slot.pending().timing
     }
 
     /// What is next; nothing follows the end. Dropping the future loses nothing.

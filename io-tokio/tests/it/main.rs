@@ -7,6 +7,7 @@ mod deaths;
 mod fake;
 mod fleet;
 mod leaving;
+mod measured;
 mod rig;
 mod starts;
 mod streams;

@@ -1,6 +1,6 @@
 //! Headers that decide something.
 
-use superfluid_core::api::{ErrorReply, check_content_type, parse_class};
+use superfluid_core::api::{ErrorReply, check_content_type, parse_class, parse_deadline, request_id};
 use superfluid_core::sched::Class;
 
 #[test]
@@ -46,4 +46,28 @@ fn case_p11_a_body_that_says_it_is_not_json_is_refused() {
         let reply = ErrorReply::new(&check_content_type(Some(header)).unwrap_err());
         assert_eq!((reply.status, reply.param.as_deref()), (400, Some("content-type")), "{header:?}");
     }
+}
+
+#[test]
+fn deadlines_are_whole_milliseconds_up_to_a_day() {
+    let ms = |header: &'static [u8]| parse_deadline(Some(header)).map(|d| d.map(|d| d.as_millis()));
+    assert_eq!(parse_deadline(None), Ok(None));
+    assert_eq!((ms(b" 250 "), ms(b"1"), ms(b"86400000")), (Ok(Some(250)), Ok(Some(1)), Ok(Some(86_400_000))));
+    for bad in [&b"0"[..], b"", b"86400001", b"+1", b"1e3", b"1 2", b"\xff", b"000000001"] {
+        let refusal = parse_deadline(Some(bad)).unwrap_err();
+        assert_eq!(refusal.code, "invalid_header", "{bad:?}");
+    }
+}
+
+#[test]
+fn request_ids_are_short_and_plain() {
+    let longest = "x".repeat(128);
+    for good in ["a", "req-1_2.3:4", longest.as_str()] {
+        assert_eq!(request_id(Some(good.as_bytes())), Some(good));
+    }
+    let long = "x".repeat(129);
+    for bad in ["", "a b", "a\r\nb", "é", "{}", long.as_str()] {
+        assert_eq!(request_id(Some(bad.as_bytes())), None, "{bad:?}");
+    }
+    assert_eq!(request_id(None), None);
 }

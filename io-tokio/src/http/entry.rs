@@ -1,0 +1,122 @@
+//! One request's line in the log, and its place in the metrics.
+//!
+//! The line goes to the target `superfluid::access`, once, when the request has ended. It names no
+//! text of a prompt or reply and no file.
+
+use crate::metrics::Metrics;
+use crate::worker::{End, Timing};
+use std::time::Duration;
+use superfluid_core::Refusal;
+use superfluid_core::sched::{Class, Finish, Usage};
+
+/// See the module. Dropped before the end was told, it says that the client is gone.
+pub(super) struct Entry {
+    id: String,
+    class: Class,
+    model: String,
+    metrics: Metrics,
+    came: tokio::time::Instant,
+    timing: Option<Timing>,
+    prompt: u32,
+    told: bool,
+}
+
+impl Entry {
+    /// A request `id` that came just now.
+    pub(super) fn new(id: &str, class: Class, model: &str, metrics: Metrics) -> Self {
+        let came = tokio::time::Instant::now();
+        Self {
+            id: id.into(),
+            class,
+            model: model.into(),
+            metrics,
+            came,
+            timing: None,
+            prompt: 0,
+            told: false,
+        }
+    }
+
+    pub(super) fn accepted(&mut self, prompt_tokens: u32) {
+        self.prompt = prompt_tokens;
+    }
+
+    /// The times of its tokens so far.
+    pub(super) fn timed(&mut self, timing: Timing) {
+        self.timing = Some(timing);
+    }
+
+    pub(super) fn ended(&mut self, end: &End) {
+        match end {
+            End::Finished { finish, usage } => {
+                let word = match finish {
+                    Finish::Stop => "stop",
+                    Finish::Length => "length",
+                    Finish::Cancelled => "cancelled",
+                };
+                self.metrics.used(&self.model, *usage);
+                self.tell(word, *usage);
+            }
+            End::Failed(refusal) => {
+                self.metrics.refused(&self.model, &refusal.code);
+                self.failed(&refusal.code);
+            }
+        }
+    }
+
+    fn failed(&mut self, code: &str) {
+        let usage = self.usage();
+        self.line(code, usage);
+        self.metrics.ended(&self.model, self.class, "error", self.first());
+        self.told = true;
+    }
+
+    fn tell(&mut self, finish: &'static str, usage: Usage) {
+        self.line(finish, usage);
+        self.metrics.ended(&self.model, self.class, finish, self.first());
+        self.told = true;
+    }
+
+    /// What is known of a request that did not end well.
+    fn usage(&self) -> Usage {
+        let completion = self.timing.map_or(0, |timing| timing.tokens);
+        Usage { prompt: self.prompt, cached: 0, completion }
+    }
+
+    fn first(&self) -> Option<Duration> {
+        Some(self.timing?.first?.duration_since(self.came))
+    }
+
+    fn line(&self, finish: &str, usage: Usage) {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(
+            target: "superfluid::access",
+            id = self.id,
+            model = self.model,
+            class = self.class.as_str(),
+            prompt = usage.prompt,
+            cached = usage.cached,
+            completion = usage.completion,
+            ttft_ms = self.first().map(millis),
+            tokens_per_s = self.timing.and_then(|timing| timing.rate()),
+            total_ms = millis(self.came.elapsed()),
+            finish,
+        );
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !self.told {
+            let usage = self.usage();
+            self.metrics.used(&self.model, usage);
+            self.tell("gone", usage);
+        }
+    }
+}
+
+/// The line of a request that never had a job.
+pub(super) fn refused(id: &str, path: &str, refusal: &Refusal) {
+    let path: String = path.chars().take(80).collect();
+    tracing::info!(target: "superfluid::access", id, path, finish = refusal.code);
+}

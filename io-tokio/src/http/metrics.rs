@@ -1,0 +1,76 @@
+//! `/metrics`.
+
+use super::State;
+use super::models::views;
+use super::reply::{Payload, Reply, refusal, with};
+use crate::metrics::{Counts, Gauges, Of, OfClass, OfTier};
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use superfluid_core::Refusal;
+use superfluid_core::fleet::Standing;
+use superfluid_core::sched::Class;
+
+/// The format the library writes, which Prometheus and its kin read.
+const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Where a reused token's state was.
+const TIERS: [&str; 3] = ["device", "host", "disk"];
+
+pub(super) fn answer(state: &State) -> Reply {
+    let body = state.fleet.metrics().encode(|registry| {
+        let (waiting, running, usage) = (Gauges::<Of>::default(), Gauges::default(), Gauges::default());
+        let (queued, loaded) = (Gauges::<OfClass>::default(), Gauges::<Of>::default());
+        let (lanes, cells, pool) = (Gauges::<Of>::default(), Gauges::default(), Gauges::default());
+        let (restarts, continued) = (Counts::<Of>::default(), Counts::<Of>::default());
+        let (preempted, cached) = (Counts::<Of>::default(), Counts::<OfTier>::default());
+        for (model, view, worker) in views(state) {
+            let of = Of { model: model.id.clone() };
+            let stats = worker.as_ref().map(|worker| worker.stats).unwrap_or_default();
+            let up = view.standing == Standing::Loaded;
+            loaded.get_or_create(&of).set(f64::from(u8::from(up)));
+            // Whoever is known to the daemon and has no lane waits: for a load, a successor, a lane.
+            let jobs = worker.as_ref().map_or(0, |worker| worker.jobs) + view.waiting;
+            let without_lane = jobs.saturating_sub(stats.running as usize);
+            waiting.get_or_create(&of).set(without_lane as f64);
+            running.get_or_create(&of).set(stats.running.into());
+            for (class, count) in Class::ALL.into_iter().zip(stats.queued) {
+                let of = OfClass { model: model.id.clone(), class: class.as_str() };
+                queued.get_or_create(&of).set(count.into());
+            }
+            let engine =
+                worker.as_ref().and_then(|worker| worker.loaded.as_ref()).map(|loaded| &loaded.engine);
+            if let Some(engine) = engine {
+                let share = f64::from(stats.cells) / f64::from(engine.pool_tokens.max(1));
+                usage.get_or_create(&of).set(if up { share.min(1.0) } else { 0.0 });
+                lanes.get_or_create(&of).set(engine.lanes.into());
+                cells.get_or_create(&of).set(stats.cells.into());
+                pool.get_or_create(&of).set(engine.pool_tokens.into());
+            }
+            let totals = worker.as_ref().map(|worker| worker.totals).unwrap_or_default() + view.past;
+            restarts.get_or_create(&of).inc_by(totals.restarts);
+            continued.get_or_create(&of).inc_by(totals.continued);
+            preempted.get_or_create(&of).inc_by(totals.preempted);
+            for (tier, count) in TIERS.into_iter().zip(totals.reused) {
+                cached.get_or_create(&OfTier { model: model.id.clone(), tier }).inc_by(count);
+            }
+        }
+        registry.register("requests_waiting", "Requests without a lane", waiting);
+        registry.register("requests_running", "Requests with a lane", running);
+        registry.register("kv_cache_usage_ratio", "Share of the KV cells that is used", usage);
+        registry.register("queue_requests", "Requests that wait in the worker for a lane", queued);
+        registry.register("model_loaded", "Whether the model is loaded", loaded);
+        registry.register("lanes", "Requests that can run at once", lanes);
+        registry.register("kv_cells_used", "KV cells in use, kept prefixes included", cells);
+        registry.register("kv_cells", "KV cells", pool);
+        registry.register("worker_restarts", "Worker processes started after a crash", restarts);
+        registry.register("continuations", "Requests given to a successor of their worker", continued);
+        registry.register("preemptions", "Lanes given to more urgent requests", preempted);
+        registry.register("cached_tokens", "Prompt tokens whose state was reused", cached);
+    });
+    match body {
+        Ok(body) => {
+            with(StatusCode::OK, HeaderValue::from_static(TYPE), None, Payload::Whole(Some(body.into())))
+        }
+        Err(error) => refusal(&Refusal::new("internal_error", format!("no metrics: {error}"))),
+    }
+}
