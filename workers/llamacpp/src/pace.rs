@@ -16,7 +16,7 @@ const SHORT_IN_A_ROW: u32 = 3;
 /// How long a smaller crew works well before a larger one is tried; doubled each time it fails.
 /// A try costs a few windows at worst at a fraction of the speed, a crew too small half of it for as
 /// long as it is kept: so soon, and never after long.
-const PATIENCE: Duration = Duration::from_millis(250);
+const PATIENCE: Duration = Duration::from_millis(50);
 const MOST_PATIENCE: Duration = Duration::from_secs(16);
 
 /// Chooses a number of threads from the time that passes took.
