@@ -27,6 +27,7 @@
 //! | [`pull`] | which files of a hub's repository are wanted, and are they whole? |
 //! | [`capability`] | what can the loaded model do, and which flags and requests does that refuse? |
 //! | [`cache`] | which states are held for which tokens? |
+//! | [`park`] | is a state on disk what it should be, and which one has to go? |
 //! | [`sched`] | which tokens run in the next device step? |
 //! | [`supervise`] | what to do about a worker process now? |
 //! | [`fleet`] | which models are loaded, and where does a request go? |
@@ -48,6 +49,7 @@ pub mod fleet;
 pub mod host;
 pub mod install;
 pub mod machine;
+pub mod park;
 pub mod pull;
 pub mod refusal;
 pub mod runtime;

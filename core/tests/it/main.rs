@@ -9,6 +9,7 @@ mod fleet;
 mod host;
 mod install;
 mod laws;
+mod park;
 mod placing;
 mod pull;
 mod runtime;

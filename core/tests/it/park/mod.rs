@@ -1,0 +1,5 @@
+//! Artifacts on disk: the format, the names, the room.
+
+mod artifact;
+mod names;
+mod play;
