@@ -77,6 +77,7 @@ impl Request {
             logprobs: self.logprobs,
             committed: Vec::new(),
             delivered: crate::wire::Delivered::default(),
+            held: Vec::new(),
             now_unix,
         }
     }

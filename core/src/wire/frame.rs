@@ -66,6 +66,10 @@ pub struct JobUpdate {
     /// One entry a token whose text is in `text` or was given up, where the job asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logprobs: Vec<TokenLogprob>,
+    /// The entries of those in `tokens` whose text is held back; each comes again in `logprobs`. The
+    /// daemon keeps them for a continuation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<TokenLogprob>,
 }
 
 /// A model is loaded.

@@ -1,5 +1,6 @@
 //! A job as the daemon hands it over: input still in the client's terms, everything else decided.
 
+use super::JobUpdate;
 use crate::sched::{Class, JobId, Token};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -131,8 +132,26 @@ pub struct Submit {
     /// What the client already has of those tokens' text; the rest of it is still to be sent.
     #[serde(default, skip_serializing_if = "Delivered::is_nothing")]
     pub delivered: Delivered,
+    /// The log probabilities of those tokens that the client does not have: those of the last ones,
+    /// whose text was held back. The logits they came from are gone with the earlier worker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<TokenLogprob>,
     /// Seconds since 1970 that a chat template's clock shows; fixed at admission.
     pub now_unix: u64,
+}
+
+impl Submit {
+    /// Adds what a worker brought to what its successor is given, and takes out of `update` what only
+    /// a successor needs.
+    pub fn commit(&mut self, update: &mut JobUpdate) {
+        self.committed.extend_from_slice(&update.tokens);
+        self.delivered.text += update.text.len() as u64;
+        self.delivered.logprobs += update.logprobs.len() as u64;
+        let told = update.logprobs.len().min(self.held.len());
+        self.held.drain(..told);
+        self.held.append(&mut update.held);
+        self.held.truncate(self.committed.len());
+    }
 }
 
 /// What a client has of a continued job.

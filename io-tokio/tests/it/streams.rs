@@ -84,7 +84,13 @@ async fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
     let piece = "0123456789abcdef".repeat(4096);
     for _ in 0..200 {
         fake.say(&ToDaemon::Updates {
-            jobs: vec![JobUpdate { id: job.id, tokens: vec![1], text: piece.clone(), logprobs: vec![] }],
+            jobs: vec![JobUpdate {
+                id: job.id,
+                tokens: vec![1],
+                text: piece.clone(),
+                logprobs: vec![],
+                held: vec![],
+            }],
         });
     }
     let asked = tokio::spawn(ask(rig.address, post("/v1/chat/completions", CHAT)));
@@ -113,6 +119,7 @@ async fn many_tokens_of_many_jobs_in_one_frame_go_to_their_clients() {
             tokens: vec![1],
             text: format!("<{}:{round}>", job.id.0),
             logprobs: vec![],
+            held: vec![],
         });
         fake.say(&ToDaemon::Updates { jobs: jobs.collect() });
     }
@@ -126,7 +133,7 @@ async fn many_tokens_of_many_jobs_in_one_frame_go_to_their_clients() {
 }
 
 #[tokio::test]
-async fn health_and_models_say_what_is_served() {
+async fn row_g4_models_tell_the_record_that_the_worker_reported() {
     let (rig, _fake) = start().await;
     let health = get(rig.address, "/health").await.json();
     assert_eq!((&health["status"], &health["requests"]), (&"ready".into(), &0.into()));

@@ -28,6 +28,7 @@ fn the_least_request_has_the_apis_defaults() {
             logprobs: None,
             committed: vec![],
             delivered: Default::default(),
+            held: vec![],
             now_unix: 1_700_000_000,
         }
     );
@@ -330,6 +331,16 @@ fn a_prompt_is_one_text_or_one_list_of_tokens() {
     ] {
         let extra = json!({ "prompt": prompt });
         refuses(completion(&extra), code, "prompt", &extra);
+    }
+}
+
+/// No call would be found in what the model says, so none is asked for, streamed or not.
+#[test]
+fn case_s08_tools_are_refused_before_any_byte_of_a_stream() {
+    let tools = json!([{"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "g"}}]);
+    for stream in [false, true] {
+        let extra = json!({"tools": tools, "stream": stream});
+        refuses(chat(&extra), "unsupported_parameter", "tools", &extra);
     }
 }
 

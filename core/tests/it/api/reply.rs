@@ -10,7 +10,7 @@ pub(super) const USAGE: Usage = Usage { prompt: 7, cached: 4, completion: 3 };
 pub(super) const T0: Instant = Instant::from_millis(1000);
 
 pub(super) fn update(text: &str) -> JobUpdate {
-    JobUpdate { id: JobId(1), tokens: vec![1], text: text.into(), logprobs: vec![] }
+    JobUpdate { id: JobId(1), tokens: vec![1], text: text.into(), logprobs: vec![], held: vec![] }
 }
 
 pub(super) fn chat_reply(extra: &Value) -> Reply {

@@ -110,6 +110,7 @@ fn case_s11_a_stream_with_log_probabilities() {
         tokens: vec![],
         text: text.into(),
         logprobs,
+        held: vec![],
     };
     reply.handle_update(&say("\u{8d4b}", vec![entry(b"\xe8\xb5"), entry(b"\x8b")]), T0).unwrap();
     // Text whose token is not whole yet, then entries of tokens that were given up.

@@ -27,7 +27,8 @@ fn a_job_with_the_worker_fails_at_its_deadline_and_is_taken_from_it() {
     assert_eq!((rig.sends.last(), rig.sup.jobs()), (Some(&ToWorker::Cancel { id: JobId(1) }), 0));
     rig.take_events();
     // What the worker says of it until it has let go is nobody's any more.
-    let update = JobUpdate { id: JobId(1), tokens: vec![1], text: "x".into(), logprobs: vec![] };
+    let update =
+        JobUpdate { id: JobId(1), tokens: vec![1], text: "x".into(), logprobs: vec![], held: vec![] };
     rig.frame(ToDaemon::Accepted { id: JobId(1), prompt_tokens: 1 });
     rig.frame(ToDaemon::Updates { jobs: vec![update] });
     rig.frame(finished(1));

@@ -45,6 +45,7 @@ fn submit(id: u64) -> Submit {
         logprobs: None,
         committed: vec![],
         delivered: Default::default(),
+        held: vec![],
         now_unix: 0,
     }
 }

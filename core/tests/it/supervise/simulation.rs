@@ -145,7 +145,13 @@ fn frame(act: Act) -> Option<ToDaemon> {
         Act::Progress => ToDaemon::Progress { permille: 1 },
         Act::Loaded => ToDaemon::Loaded(loaded()),
         Act::Update(id, n) => {
-            let update = JobUpdate { id: JobId(id), tokens: vec![1; n], text: "x".into(), logprobs: vec![] };
+            let update = JobUpdate {
+                id: JobId(id),
+                tokens: vec![1; n],
+                text: "x".into(),
+                logprobs: vec![],
+                held: vec![],
+            };
             ToDaemon::Updates { jobs: vec![update] }
         }
         Act::Finished(id) => finished(id),

@@ -2,7 +2,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use superfluid_core::sched::{Class, JobId};
 use superfluid_core::wire::{
-    CodecError, Decoder, Input, MAX_FRAME, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker, encode,
+    CodecError, Decoder, Input, MAX_FRAME, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker, TokenLogprob,
+    encode,
 };
 
 fn bytes_of(frames: &[ToWorker]) -> Vec<u8> {
@@ -98,6 +99,7 @@ fn a_job_survives_the_wire_whole() {
         logprobs: Some(5),
         committed: vec![1, 2],
         delivered: superfluid_core::wire::Delivered { text: 3, logprobs: 1 },
+        held: vec![TokenLogprob { bytes: vec![0xe8, 0xb5], logprob: -0.25, top: vec![] }],
         now_unix: 1_720_170_187,
     };
     let frame = ToWorker::Submit(submit);

@@ -3,7 +3,7 @@
 use superfluid_core::sched::Token;
 
 /// The log probability shown for a token that cannot come; JSON has no infinity.
-const IMPOSSIBLE: f32 = -9999.0;
+pub(crate) const IMPOSSIBLE: f32 = -9999.0;
 
 /// A token's log probability and the likeliest tokens at its place.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,6 +11,7 @@ mod filter;
 mod logprobs;
 
 pub use draw::{philox, uniform};
+pub(crate) use logprobs::IMPOSSIBLE;
 pub use logprobs::{Ranked, rank};
 
 use std::cmp::Ordering;

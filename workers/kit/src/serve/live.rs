@@ -3,7 +3,7 @@
 use super::prepare::Prepared;
 use crate::primitives::{Pick, Picked};
 use crate::runtime::Vocabulary;
-use crate::sample::{Sampler, Scratch, rank};
+use crate::sample::{IMPOSSIBLE, Sampler, Scratch, rank};
 use std::collections::VecDeque;
 use superfluid_core::Refusal;
 use superfluid_core::sched::{End, JobId, Token};
@@ -37,13 +37,12 @@ impl Live {
             skip: prepared.delivered,
         };
         let mut end = None;
-        for &token in committed {
-            // The logits are gone with the worker that had them.
-            let entry = live.logprobs.map(|_| TokenLogprob {
-                bytes: vocabulary.piece(token),
-                logprob: -9999.0,
-                top: Vec::new(),
-            });
+        let mut held = prepared.held.iter();
+        for (at, &token) in committed.iter().enumerate() {
+            let owed = at as u64 >= prepared.delivered.logprobs;
+            let kept = if owed { held.next().cloned() } else { None };
+            // What the client has is skipped, so nothing needs to be known of it.
+            let entry = live.logprobs.map(|_| kept.unwrap_or_else(|| unknown(token, vocabulary)));
             end = end.or(live.take(token, entry, vocabulary));
         }
         (live, end)
@@ -119,12 +118,14 @@ impl Live {
         let had = usize::try_from(self.skip.logprobs).unwrap_or(usize::MAX).min(covered);
         self.skip.logprobs -= had as u64;
         update.logprobs.extend(self.held.drain(..covered).skip(had));
+        let new = self.held.len().saturating_sub(update.tokens.len());
+        update.held = self.held.range(new..).cloned().collect();
     }
 }
 
 /// An update without anything in it.
 pub(super) fn nothing(id: JobId) -> JobUpdate {
-    JobUpdate { id, tokens: Vec::new(), text: String::new(), logprobs: Vec::new() }
+    JobUpdate { id, tokens: Vec::new(), text: String::new(), logprobs: Vec::new(), held: Vec::new() }
 }
 
 fn entry(logits: &[f32], token: Token, top: u8, vocabulary: &dyn Vocabulary) -> TokenLogprob {
@@ -132,6 +133,11 @@ fn entry(logits: &[f32], token: Token, top: u8, vocabulary: &dyn Vocabulary) -> 
     let bytes = |token| if vocabulary.is_end(token) { Vec::new() } else { vocabulary.piece(token) };
     let top = ranked.top.into_iter().map(|(token, logprob)| TopLogprob { bytes: bytes(token), logprob });
     TokenLogprob { bytes: bytes(token), logprob: ranked.logprob, top: top.collect() }
+}
+
+/// The entry of a token whose logits are gone with the worker that had them.
+fn unknown(token: Token, vocabulary: &dyn Vocabulary) -> TokenLogprob {
+    TokenLogprob { bytes: vocabulary.piece(token), logprob: IMPOSSIBLE, top: Vec::new() }
 }
 
 fn fault(what: &str) -> Refusal {

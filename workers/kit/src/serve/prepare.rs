@@ -7,7 +7,7 @@ use std::sync::Arc;
 use superfluid_core::Refusal;
 use superfluid_core::api::codes;
 use superfluid_core::sched::{Config, Job, Token};
-use superfluid_core::wire::{Delivered, Input, Sampling, Submit};
+use superfluid_core::wire::{Delivered, Input, Sampling, Submit, TokenLogprob};
 
 /// Likeliest tokens a job may ask for, a token.
 const MAX_TOP: u8 = 20;
@@ -20,6 +20,7 @@ pub(super) struct Prepared {
     pub(super) ignore_eos: bool,
     pub(super) logprobs: Option<u8>,
     pub(super) delivered: Delivered,
+    pub(super) held: Vec<TokenLogprob>,
 }
 
 impl Prepared {
@@ -81,6 +82,7 @@ impl Prepare {
             ignore_eos: submit.ignore_eos,
             logprobs: submit.logprobs,
             delivered: submit.delivered,
+            held: submit.held,
         })
     }
 

@@ -5,8 +5,7 @@ use std::thread::{self, JoinHandle};
 use superfluid_core::Refusal;
 use superfluid_core::sched::{Class, Finish, JobId, Token, Usage};
 use superfluid_core::wire::{
-    Decoder, Delivered, Input, LoadSpec, Loaded, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker,
-    TokenLogprob, encode,
+    Decoder, Input, LoadSpec, Loaded, PROTOCOL, Sampling, Submit, ToDaemon, ToWorker, TokenLogprob, encode,
 };
 use superfluid_worker_kit::{Ended, serve};
 use superfluid_worker_mock::{MockRuntime, Script};
@@ -24,8 +23,8 @@ pub(crate) struct Told {
     pub(crate) tokens: Vec<Token>,
     pub(crate) pieces: Vec<String>,
     pub(crate) logprobs: Vec<TokenLogprob>,
-    /// What was told with and before each token.
-    pub(crate) delivered: Vec<Delivered>,
+    /// What a successor is given of what was told with and before each token.
+    pub(crate) kept: Vec<Submit>,
     pub(crate) end: Option<Result<(Finish, Usage), Refusal>>,
 }
 
@@ -128,8 +127,10 @@ impl Link {
                             if !job.text.is_empty() {
                                 told.pieces.push(job.text.clone());
                             }
-                            let (text, logprobs) = (told.text().len() as u64, told.logprobs.len() as u64);
-                            told.delivered.resize(told.tokens.len(), Delivered { text, logprobs });
+                            let mut kept =
+                                told.kept.last().cloned().unwrap_or_else(|| self::job(job.id.0, "", 0));
+                            kept.commit(&mut job.clone());
+                            told.kept.resize(told.tokens.len(), kept);
                         });
                     }
                 }
@@ -177,6 +178,7 @@ pub(crate) fn job(id: u64, prompt: &str, max_tokens: u32) -> Submit {
         logprobs: None,
         committed: Vec::new(),
         delivered: Default::default(),
+        held: Vec::new(),
         now_unix: 0,
     }
 }
