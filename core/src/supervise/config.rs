@@ -29,7 +29,11 @@ pub struct Config {
     pub crashes_max: u32,
     /// See `crashes_max`.
     pub stable: Duration,
-    /// Jobs that have not ended, at most; further ones are refused.
+    /// How long a job that may have been the last worker's end is tried before new ones run beside it
+    /// although it has brought nothing yet.
+    pub trial: Duration,
+    /// Jobs of one class that have not ended, at most; further ones are refused. A flood of one class
+    /// closes no door to the others.
     pub jobs_max: usize,
 }
 
@@ -46,6 +50,7 @@ impl Default for Config {
             backoff_max: Duration::from_secs(30),
             crashes_max: 8,
             stable: Duration::from_secs(60),
+            trial: Duration::from_secs(3),
             jobs_max: 512,
         }
     }

@@ -165,4 +165,6 @@ pub enum Wake {
     Drain,
     /// A job's deadline is over.
     Deadline,
+    /// A job that may have been a worker's end has kept new ones waiting for long enough.
+    Trial,
 }

@@ -1,7 +1,7 @@
 //! The jobs that have not ended. Each keeps what a successor needs to go on with it, in its `Submit`:
 //! the input, the seed, the tokens generated so far and what the client has of them.
 
-use crate::sched::JobId;
+use crate::sched::{Class, JobId};
 use crate::time::Instant;
 use crate::wire::Submit;
 use alloc::collections::BTreeMap;
@@ -35,6 +35,8 @@ pub(super) struct Entry {
     pub(super) submit: Submit,
     pub(super) place: Place,
     pub(super) trust: Trust,
+    /// Whether the present worker brought something of it.
+    pub(super) proven: bool,
     /// Whether the client knows that it was accepted.
     pub(super) accepted: bool,
     /// Deaths with it that were not laid to another job.
@@ -52,6 +54,11 @@ pub(super) struct Jobs(BTreeMap<JobId, Entry>);
 impl Jobs {
     pub(super) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// How many there are of a class.
+    pub(super) fn of(&self, class: Class) -> usize {
+        self.iter().filter(|job| job.submit.class == class).count()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -73,6 +80,7 @@ impl Jobs {
                 submit,
                 place: Place::Held,
                 trust: Trust::New,
+                proven: false,
                 accepted: false,
                 unexplained: 0,
                 deadline: None,
@@ -85,6 +93,7 @@ impl Jobs {
     pub(super) fn put_back(&mut self, mut job: Entry) {
         job.place = Place::Held;
         job.trust = Trust::Suspect;
+        job.proven = false;
         self.0.insert(job.submit.id, job);
     }
 
@@ -105,9 +114,21 @@ impl Jobs {
         self.iter().any(|job| job.place != Place::Held && job.trust == Trust::Suspect)
     }
 
-    /// Whether a job that may have been a worker's end waits for its turn.
-    pub(super) fn awaits_trial(&self) -> bool {
-        self.iter().any(|job| job.place == Place::Held && job.trust == Trust::Suspect)
+    /// The most urgent class of those that wait for their turn to be tried.
+    pub(super) fn tried_next(&self) -> Option<Class> {
+        let waiting = self.iter().filter(|job| job.place == Place::Held && job.trust == Trust::Suspect);
+        waiting.map(|job| job.submit.class).min()
+    }
+
+    /// Whether a job that no worker died with waits to be given.
+    pub(super) fn new_waits(&self) -> bool {
+        self.iter().any(|job| job.place == Place::Held && job.trust == Trust::New)
+    }
+
+    /// Whether the present worker has a job that it, and no worker before it, could die of: would it
+    /// die now, a job on trial beside it would not be known to be the cause.
+    pub(super) fn has_unproven(&self) -> bool {
+        self.iter().any(|job| job.place != Place::Held && job.trust == Trust::New && !job.proven)
     }
 
     /// Jobs the present worker has.

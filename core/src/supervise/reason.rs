@@ -4,6 +4,7 @@ use super::event::{Death, Status};
 use super::exit::Exit;
 use crate::api::codes;
 use crate::refusal::Refusal;
+use crate::sched::Class;
 use crate::time::Duration;
 use crate::wire::PROTOCOL;
 use alloc::format;
@@ -131,10 +132,11 @@ pub(super) fn late(runs: bool) -> Refusal {
         .hint("x-superfluid-deadline-ms says how long a request may take")
 }
 
-pub(super) fn full(jobs: usize) -> Refusal {
+pub(super) fn full(jobs: usize, class: Class) -> Refusal {
+    let class = class.as_str();
     Refusal::new(
         codes::OVERLOADED,
-        format!("{jobs} requests are waiting or running, the most this server takes"),
+        format!("{jobs} {class} requests are waiting or running, the most this server takes"),
     )
     .hint("send the request again later")
 }

@@ -48,28 +48,41 @@ impl Supervisor {
         self.loaded = Some(loaded.clone());
         self.state = State::Ready { since: now, ping: Ping::Due(now + self.config.ping_every) };
         self.events.push_back(Event::Ready(loaded));
+        self.passed = true;
         self.give();
     }
 
-    /// Gives the worker what it may have of the held jobs. Those that may have been its
-    /// predecessor's end go first and one at a time, each once the one before has gone on, and only
-    /// onto a free lane: should the worker die again, it is known which of them it was.
+    /// Gives the worker what it may have of the held jobs. Those that may have been its predecessor's
+    /// end are tried one at a time, only onto a free lane and beside jobs that have gone on: should the
+    /// worker die again, it is known which of them it was.
+    ///
+    /// They hold nobody else up: a job that no worker died with waits for [`Config::trial`] of one trial
+    /// at most. Then it may go, and so may one between two trials, and each that is more urgent than
+    /// all that are still to be tried.
+    ///
+    /// [`Config::trial`]: super::Config::trial
     pub(super) fn give(&mut self) {
-        if !matches!(self.state, State::Ready { .. }) || self.jobs.is_on_trial() {
+        if !matches!(self.state, State::Ready { .. }) || self.tries_alone() {
             return;
         }
-        let suspects = self.jobs.awaits_trial();
-        if suspects && self.jobs.with_worker() >= self.lanes() {
-            return;
-        }
-        for job in self.jobs.iter_mut() {
-            if job.place != Place::Held || (suspects && job.trust != Trust::Suspect) {
-                continue;
-            }
-            job.place = Place::Worker;
-            self.sends.push_back(ToWorker::Submit(job.submit.clone()));
-            if suspects {
+        let trying = self.jobs.is_on_trial();
+        let turn = self.passed || !self.jobs.new_waits();
+        if !trying && turn && self.jobs.with_worker() < self.lanes() && !self.jobs.has_unproven() {
+            let mut jobs = self.jobs.iter_mut();
+            if let Some(job) = jobs.find(|job| job.place == Place::Held && job.trust == Trust::Suspect) {
+                job.place = Place::Worker;
+                self.sends.push_back(ToWorker::Submit(job.submit.clone()));
+                self.trial = Some(self.clock.now() + self.config.trial);
+                self.passed = false;
                 return;
+            }
+        }
+        let next = self.jobs.tried_next().filter(|_| !trying);
+        for job in self.jobs.iter_mut().filter(|job| job.place == Place::Held && job.trust == Trust::New) {
+            if next.is_none_or(|next| job.submit.class < next) || !core::mem::replace(&mut self.passed, true)
+            {
+                job.place = Place::Worker;
+                self.sends.push_back(ToWorker::Submit(job.submit.clone()));
             }
         }
     }
@@ -139,18 +152,19 @@ impl Supervisor {
     }
 
     /// False where the job has more tokens than any job can have.
-    fn update(&mut self, update: JobUpdate) -> bool {
+    fn update(&mut self, mut update: JobUpdate) -> bool {
         let most = self.loaded.as_ref().map_or(0, |loaded| loaded.engine.seq_tokens as usize + 1);
         let Some(job) = self.jobs.get_mut(update.id) else { return true };
         if job.place == Place::Held {
             return true;
         }
-        if job.trust == Trust::Suspect && !update.tokens.is_empty() {
-            job.trust = Trust::Continued;
+        if !update.tokens.is_empty() {
+            job.proven = true;
+            if job.trust == Trust::Suspect {
+                job.trust = Trust::Continued;
+            }
         }
-        job.submit.committed.extend_from_slice(&update.tokens);
-        job.submit.delivered.text += update.text.len() as u64;
-        job.submit.delivered.logprobs += update.logprobs.len() as u64;
+        job.submit.commit(&mut update);
         if update.tokens.len() > most || job.submit.committed.len() > most {
             return false;
         }

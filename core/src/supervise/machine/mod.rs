@@ -6,11 +6,11 @@ mod lives;
 use super::config::Config;
 use super::event::{Death, Effect, Event, Life, Status, Totals, Wake};
 use super::exit::Exit;
-use super::jobs::{Jobs, Place};
+use super::jobs::{Jobs, Place, Trust};
 use super::reason::{self, During};
 use crate::machine::{Broken, Misuse};
 use crate::refusal::Refusal;
-use crate::sched::JobId;
+use crate::sched::{Class, JobId};
 use crate::time::{Clock, Instant};
 use crate::wire::{LoadSpec, Loaded, PROTOCOL, Stats, Submit, ToDaemon, ToWorker};
 use alloc::boxed::Box;
@@ -87,6 +87,10 @@ pub struct Supervisor {
     totals: Totals,
     loaded: Option<Box<Loaded>>,
     jobs: Jobs,
+    /// Until when the job on trial keeps new ones waiting.
+    trial: Option<Instant>,
+    /// Whether a new job had its turn since the last trial began.
+    passed: bool,
     effects: VecDeque<Effect>,
     sends: VecDeque<ToWorker>,
     events: VecDeque<Event>,
@@ -115,6 +119,8 @@ impl Supervisor {
             totals: Totals::default(),
             loaded: None,
             jobs: Jobs::default(),
+            trial: None,
+            passed: false,
             effects: VecDeque::new(),
             sends: VecDeque::new(),
             events: VecDeque::new(),
@@ -170,6 +176,11 @@ impl Supervisor {
         self.loaded.as_ref().map_or(1, |loaded| loaded.engine.lanes.max(1) as usize)
     }
 
+    /// Whether a job on trial keeps new ones waiting.
+    fn tries_alone(&self) -> bool {
+        self.trial.is_some() && self.jobs.is_on_trial()
+    }
+
     fn has_process(&self) -> bool {
         matches!(
             self.state,
@@ -184,9 +195,15 @@ impl Supervisor {
         if !ready && self.jobs.iter().any(|job| job.place != Place::Held) {
             return broken("a job is with a worker that is not ready");
         }
-        let held = self.jobs.iter().any(|job| job.place == Place::Held);
-        let busy = self.jobs.awaits_trial() && self.jobs.with_worker() >= self.lanes();
-        if ready && held && !self.jobs.is_on_trial() && !busy {
+        let trying = self.jobs.is_on_trial();
+        let busy = trying || self.jobs.with_worker() >= self.lanes() || self.jobs.has_unproven();
+        let next = self.jobs.tried_next();
+        if ready && next.is_some() && !busy {
+            return broken("a job is not tried though it could be");
+        }
+        let behind = |class| !trying && self.passed && next.is_some_and(|next| class >= next);
+        let mut new = self.jobs.iter().filter(|job| job.place == Place::Held && job.trust == Trust::New);
+        if ready && !self.tries_alone() && new.any(|job| !behind(job.submit.class)) {
             return broken("a job is held from a worker that is ready");
         }
         if (self.loaded.is_none() || self.goal == Goal::Stop) && !ready && !self.jobs.is_empty() {
@@ -202,8 +219,8 @@ impl Supervisor {
         if self.jobs.iter().any(|job| job.told && job.place != Place::Cancelling) {
             return broken("a job whose end was told goes on");
         }
-        if self.jobs.len() > self.config.jobs_max {
-            return broken("too many jobs");
+        if Class::ALL.iter().any(|class| self.jobs.of(*class) > self.config.jobs_max) {
+            return broken("too many jobs of a class");
         }
         Ok(())
     }
@@ -307,6 +324,10 @@ impl Supervisor {
             Wake::Restart => self.spawn(),
             Wake::Drain => self.stop(now),
             Wake::Deadline => self.fail_late(now),
+            Wake::Trial => {
+                self.trial = None;
+                self.give();
+            }
         }
     }
 }
@@ -324,7 +345,9 @@ impl Supervisor {
             (State::Failed { why }, _) => Some(why.clone()),
             (_, Goal::Drain { .. } | Goal::Stop) => Some(reason::draining()),
             _ if self.loaded.is_none() => Some(reason::loading()),
-            _ if self.jobs.len() >= self.config.jobs_max => Some(reason::full(self.jobs.len())),
+            _ if self.jobs.of(submit.class) >= self.config.jobs_max => {
+                Some(reason::full(self.config.jobs_max, submit.class))
+            }
             _ => None,
         };
         if let Some(refusal) = refusal {
@@ -439,6 +462,7 @@ impl Supervisor {
             _ => None,
         };
         let late = self.jobs.iter().filter_map(|job| Some((job.deadline?, Wake::Deadline)));
-        own.into_iter().chain(drain).chain(late).min()
+        let trial = self.trial.filter(|_| self.tries_alone()).map(|until| (until, Wake::Trial));
+        own.into_iter().chain(trial).chain(drain).chain(late).min()
     }
 }

@@ -20,8 +20,12 @@ fn text(id: u64, tokens: std::ops::Range<usize>) -> String {
     tokens.map(|at| format!("{},", token(id, at))).collect()
 }
 
-fn entry() -> TokenLogprob {
-    TokenLogprob { bytes: vec![], logprob: -1.0, top: vec![] }
+fn entry(id: u64, at: usize) -> TokenLogprob {
+    TokenLogprob { bytes: vec![], logprob: -(token(id, at) as f32), top: vec![] }
+}
+
+fn entries(id: u64, tokens: std::ops::Range<usize>) -> Vec<TokenLogprob> {
+    tokens.map(|at| entry(id, at)).collect()
 }
 
 /// The token after which the text of the last one comes out, as where a stop string may begin.
@@ -60,7 +64,7 @@ struct World {
     deaths: BTreeMap<u64, usize>,
     texts: BTreeMap<u64, String>,
     tokens: BTreeMap<u64, Vec<Token>>,
-    logprobs: BTreeMap<u64, u64>,
+    logprobs: BTreeMap<u64, Vec<TokenLogprob>>,
     accepted: BTreeSet<u64>,
     ends: BTreeMap<u64, Result<Finish, String>>,
 }
@@ -110,9 +114,11 @@ impl World {
         assert_eq!(submit.committed, had, "job {id} goes on after its last token");
         let delivered = Delivered {
             text: self.texts.get(&id).map_or(0, |text| text.len() as u64),
-            logprobs: self.logprobs.get(&id).copied().unwrap_or(0),
+            logprobs: self.logprobs.get(&id).map_or(0, |told| told.len() as u64),
         };
         assert_eq!(submit.delivered, delivered);
+        let held = entries(id, delivered.logprobs as usize..had.len());
+        assert_eq!(submit.held, held, "what was held back of job {id} is known");
         assert!(self.running.insert(id, had.len()).is_none(), "job {id} was given twice");
         self.rig.frame(ToDaemon::Accepted { id: submit.id, prompt_tokens: 1 });
     }
@@ -126,7 +132,8 @@ impl World {
                     assert!(!self.ends.contains_key(&id), "job {id} went on after its end");
                     *self.texts.entry(id).or_default() += &update.text;
                     self.tokens.entry(id).or_default().extend(&update.tokens);
-                    *self.logprobs.entry(id).or_default() += update.logprobs.len() as u64;
+                    self.logprobs.entry(id).or_default().extend(update.logprobs);
+                    assert_eq!(update.held, [], "only a successor needs them");
                 }
                 Event::Finished { job, finish, .. } => self.end(job.0, Ok(finish)),
                 Event::Failed { job, refusal } => {
@@ -160,7 +167,8 @@ impl World {
         let update = JobUpdate {
             id: JobId(id),
             tokens: (from..to).map(|at| token(id, at)).collect(),
-            logprobs: new.clone().map(|_| entry()).collect(),
+            logprobs: entries(id, new.clone()),
+            held: entries(id, new.end.max(from)..to),
             text: text(id, new),
         };
         self.rig.frame(ToDaemon::Updates { jobs: vec![update] });
@@ -230,7 +238,7 @@ impl World {
             assert!(whole.starts_with(&told), "job {id} was changed");
             let came = released(id, told.len());
             assert_eq!(self.texts.get(&id).cloned().unwrap_or_default(), text(id, 0..came));
-            assert_eq!(self.logprobs.get(&id).copied().unwrap_or(0), came as u64);
+            assert_eq!(self.logprobs.get(&id).cloned().unwrap_or_default(), entries(id, 0..came));
             match end {
                 Ok(Finish::Cancelled) => {}
                 Ok(_) => assert_eq!(told, whole, "job {id} is not whole"),
@@ -287,7 +295,8 @@ fn what_was_finished_but_not_yet_said_so_is_given_with_all_its_tokens() {
         id: JobId(id),
         tokens: (0..length(id)).map(|at| token(id, at)).collect(),
         text: text(id, 0..length(id)),
-        logprobs: vec![],
+        logprobs: entries(id, 0..length(id)),
+        held: vec![],
     };
     world.rig.frame(ToDaemon::Updates { jobs: vec![update] });
     world.settle();
@@ -317,6 +326,66 @@ fn a_stream_that_two_workers_died_with_is_failed_unless_the_second_lasted() {
         world.check();
         assert_eq!(world.ends[&1].is_ok(), lasted);
     }
+}
+
+/// Both lanes are taken by streams that have gone on, and a third waits to be tried.
+fn full_with_one_to_try() -> World {
+    let mut world = World::new();
+    (0..3).for_each(|_| world.submit());
+    world.die();
+    world.restart();
+    world.step(1, 1);
+    world.step(2, 1);
+    assert_eq!(world.running.keys().copied().collect::<Vec<_>>(), [1, 2]);
+    world
+}
+
+#[test]
+fn a_suspect_that_waits_for_a_lane_holds_no_new_request_up() {
+    let mut world = full_with_one_to_try();
+    world.submit();
+    assert!(world.running.contains_key(&4), "a new one may go between two trials");
+    world.submit();
+    assert!(!world.running.contains_key(&5), "one, or the suspect would wait for ever");
+    world.submitted += 1;
+    let mut urgent = submit(world.submitted);
+    urgent.class = Class::Interactive;
+    world.rig.act(|sup, now| sup.submit(urgent, now)).unwrap();
+    world.settle();
+    assert!(world.running.contains_key(&6), "what is more urgent goes");
+    // The suspect is tried as soon as a lane is free and all beside it have gone on.
+    world.step(4, 99);
+    world.step(6, 1);
+    world.step(1, 99);
+    assert!(!world.running.contains_key(&3));
+    world.step(2, 99);
+    assert!(world.running.contains_key(&3) && !world.running.contains_key(&5));
+    world.poison.insert(3);
+    world.step(3, 1);
+    world.run_out();
+    assert!(world.ends[&3].is_err(), "tried apart, it is known to be the cause");
+    world.check();
+}
+
+#[test]
+fn a_long_trial_holds_new_requests_up_for_no_longer_than_is_set() {
+    let mut world = World::new();
+    world.submit();
+    world.die();
+    world.submit();
+    world.restart();
+    assert_eq!(world.running.keys().copied().collect::<Vec<_>>(), [1], "alone at first");
+    let until = world.rig.now + Config::default().trial;
+    assert_eq!(world.rig.sup.poll_timeout(), Some((until, superfluid_core::supervise::Wake::Trial)));
+    world.rig.pass_to_deadline();
+    world.settle();
+    assert!(world.running.contains_key(&2));
+    world.step(2, 1);
+    world.die();
+    world.restart();
+    world.run_out();
+    world.check();
+    assert!(world.ends[&1].is_err() && world.ends[&2].is_ok(), "two deaths in a row are two");
 }
 
 #[test]

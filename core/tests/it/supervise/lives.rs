@@ -103,7 +103,7 @@ fn case_f02_a_death_loses_no_job_and_the_successor_goes_on() {
 }
 
 fn no_update() -> JobUpdate {
-    JobUpdate { id: JobId(0), tokens: vec![], text: String::new(), logprobs: vec![] }
+    JobUpdate { id: JobId(0), tokens: vec![], text: String::new(), logprobs: vec![], held: vec![] }
 }
 
 #[test]
@@ -223,13 +223,17 @@ fn a_worker_that_is_told_to_go_and_stays_is_killed() {
 }
 
 #[test]
-fn the_number_of_jobs_is_bounded() {
+fn the_number_of_jobs_of_a_class_is_bounded() {
     let mut rig = Rig::new(Config { jobs_max: 2, ..Config::default() });
     rig.come_up();
     for id in 1..=3 {
         rig.submit(id);
     }
     assert_eq!(failed_code(&rig.events, 3).as_deref(), Some("overloaded"));
+    for (id, class) in [(4, Class::Interactive), (5, Class::Background)] {
+        rig.act(|sup, now| sup.submit(Submit { class, ..submit(id) }, now)).unwrap();
+        assert_eq!(failed_code(&rig.events, id), None, "a flood of one class closes no door to another");
+    }
     assert_eq!(rig.act(|sup, now| sup.submit(submit(2), now)), Err(Misuse::DuplicateId(2)));
 }
 
