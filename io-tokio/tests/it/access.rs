@@ -96,7 +96,7 @@ async fn unknown_paths_and_methods_answer_in_the_envelope() {
 }
 
 #[tokio::test]
-async fn what_no_runtime_serves_is_refused_by_the_model_s_record() {
+async fn row_g3_what_no_runtime_serves_is_refused_by_the_model_s_record() {
     let (rig, _fake) = start().await;
     for path in ["/v1/embeddings", "/v1/audio/transcriptions", "/v1/audio/translations"] {
         let answer = ask(rig.address, post(path, "{}")).await;

@@ -1,7 +1,7 @@
 //! Requests that are too large, too slow, cut short, or no requests.
 
 use crate::client::{Client, answer, ask, get, post};
-use crate::rig::{CHAT, start_with};
+use crate::rig::{CHAT, ahead, start_with};
 use std::time::Duration;
 use superfluid_io_tokio::http::Config;
 
@@ -9,8 +9,7 @@ fn tight() -> Config {
     Config {
         body_max: 4096,
         bodies_max: 8192,
-        body_timeout: Duration::from_millis(200),
-        head_timeout: Duration::from_millis(200),
+        head_timeout: Duration::from_secs(10),
         connections: 4,
         ..Config::default()
     }
@@ -41,7 +40,7 @@ async fn case_p11_a_body_one_byte_short_is_told() {
     let whole = post("/v1/chat/completions", CHAT);
     let mut client = Client::open(rig.address).await;
     client.send(&whole[..whole.len() - 1]).await;
-    let answer = answer(&client.read_to_end().await);
+    let answer = answer(&ahead(client.read_to_end()).await);
     assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));
 }
 
@@ -72,9 +71,9 @@ async fn lines_that_say_nothing_are_closed_and_their_places_used_again() {
         }
         silent.push(client);
     }
-    assert_eq!(get(rig.address, "/health").await.status, 200);
+    assert_eq!(ahead(get(rig.address, "/health")).await.status, 200);
     for client in &mut silent {
-        client.read_to_end().await;
+        ahead(client.read_to_end()).await;
     }
 }
 
@@ -87,7 +86,7 @@ async fn heads_without_end_and_lines_that_are_no_http_are_closed() {
         let mut client = Client::open(rig.address).await;
         // The server may close while this is still being written.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut client.socket, junk.as_bytes()).await;
-        let text = client.read_to_end().await;
+        let text = ahead(client.read_to_end()).await;
         assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
     }
     assert_eq!(get(rig.address, "/health").await.status, 200);
@@ -118,25 +117,28 @@ async fn what_is_no_request_gets_the_api_s_error_and_an_end() {
 
 #[tokio::test]
 async fn a_body_that_trickles_in_is_ended_by_its_deadline() {
-    let config = Config {
-        body_timeout: Duration::from_secs(60),
-        body_deadline: Duration::from_millis(300),
-        ..Config::default()
-    };
+    let config = Config { body_deadline: Duration::from_secs(50), ..Config::default() };
+    let until = config.body_deadline;
     let (rig, _fake) = start_with(config, Default::default()).await;
     let mut client = Client::open(rig.address).await;
     client.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n").await;
     let (mut read, mut write) = client.socket.split();
-    let trickle = async {
+    let trickled = async {
+        // Each piece comes before the line counts as dead.
+        let began = tokio::time::Instant::now();
         while tokio::io::AsyncWriteExt::write_all(&mut write, b" ").await.is_ok() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            assert!(began.elapsed() <= 2 * until, "the body may trickle for ever");
+            tokio::time::sleep(Duration::from_secs(20)).await;
         }
         std::future::pending::<()>().await;
     };
     let mut text = String::new();
-    tokio::select! {
-        () = trickle => {}
-        ended = tokio::io::AsyncReadExt::read_to_string(&mut read, &mut text) => drop(ended),
-    }
+    ahead(async {
+        tokio::select! {
+            () = trickled => {}
+            ended = tokio::io::AsyncReadExt::read_to_string(&mut read, &mut text) => drop(ended),
+        }
+    })
+    .await;
     assert!(text.starts_with("HTTP/1.1 408") && text.contains("request_timeout"), "{text}");
 }

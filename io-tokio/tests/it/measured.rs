@@ -1,7 +1,7 @@
 //! What is told of requests: metrics, ids, deadlines, numbers that are current.
 
 use crate::client::{Client, ask, get, post};
-use crate::rig::{CHAT, STREAM, start};
+use crate::rig::{CHAT, STREAM, ahead, start};
 use superfluid_core::wire::{Stats, ToDaemon, ToWorker};
 
 /// A chat with more headers.
@@ -108,12 +108,15 @@ async fn refusals_are_counted_by_code_and_clients_that_leave_are_told_apart() {
     }
 }
 
+/// Far off: nothing reaches it before the clock is let run ahead.
+const LATER: &str = "X-Superfluid-Deadline-Ms: 30000";
+
 #[tokio::test]
 async fn a_deadline_fails_what_waits_and_takes_it_from_the_worker() {
     let (rig, mut fake) = start().await;
-    let asked = tokio::spawn(ask(rig.address, chat("X-Superfluid-Deadline-Ms: 1000")));
+    let asked = tokio::spawn(ask(rig.address, chat(LATER)));
     let job = fake.job().await;
-    let answer = asked.await.unwrap();
+    let answer = ahead(asked).await.unwrap();
     assert_eq!((answer.status, answer.code().as_str()), (504, "deadline_exceeded"));
     assert_eq!(fake.hear().await, ToWorker::Cancel { id: job.id });
     for bad in ["0", "-1", "1.5", "soon", "86400001", ""] {
@@ -127,11 +130,11 @@ async fn a_deadline_ends_a_stream_that_has_begun_with_an_error() {
     let (rig, mut fake) = start().await;
     let mut client = Client::open(rig.address).await;
     let stream = post("/v1/chat/completions", STREAM);
-    client.send(stream.replacen("\r\n", "\r\nX-Superfluid-Deadline-Ms: 1500\r\n", 1)).await;
+    client.send(stream.replacen("\r\n", &format!("\r\n{LATER}\r\n"), 1)).await;
     let job = fake.job().await;
     fake.text(job.id, "one");
     client.until("one").await;
-    let text = client.read_to_end().await;
+    let text = ahead(client.read_to_end()).await;
     assert_eq!(text.matches("deadline_exceeded").count(), 1, "{text}");
     assert!(!text.contains("[DONE]"), "{text}");
     assert_eq!(fake.hear().await, ToWorker::Cancel { id: job.id });

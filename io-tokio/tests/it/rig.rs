@@ -133,7 +133,7 @@ impl Fake {
     }
 
     pub(crate) fn text(&self, id: JobId, text: &str) {
-        let update = JobUpdate { id, tokens: vec![1], text: text.into(), logprobs: vec![] };
+        let update = JobUpdate { id, tokens: vec![1], text: text.into(), logprobs: vec![], held: vec![] };
         self.say(&ToDaemon::Updates { jobs: vec![update] });
     }
 
@@ -141,6 +141,15 @@ impl Fake {
         let usage = Usage { prompt: 3, cached: 0, completion: 2 };
         self.say(&ToDaemon::Finished { id, finish: Finish::Stop, usage });
     }
+}
+
+/// Awaits `future` with a clock that runs ahead to the next timer whenever there is nothing to do, and
+/// stands still otherwise: what the timers do comes in their order, however fast the machine is.
+pub(crate) async fn ahead<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::pause();
+    let done = future.await;
+    tokio::time::resume();
+    done
 }
 
 pub(crate) const CHAT: &str = r#"{"model":"tiny","messages":[{"role":"user","content":"hi"}]}"#;
