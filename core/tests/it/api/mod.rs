@@ -4,6 +4,7 @@ mod errors;
 mod headers;
 mod messages;
 mod parameters;
+mod play;
 mod props;
 mod reply;
 mod snapshots;

@@ -1,13 +1,11 @@
 //! Whatever bytes come, and whatever a worker says in whatever order.
 
-use super::SERVED;
+use super::play::{judge, play};
 use super::reply::{T0, USAGE, update};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use superfluid_core::api::{
-    Bounds, ErrorReply, Output, Reply, check_content_type, parse_chat, parse_class, parse_completion,
-};
+use superfluid_core::api::{ErrorReply, Output, Reply};
 use superfluid_core::sched::Finish;
 use superfluid_core::{Duration, Refusal};
 
@@ -77,27 +75,6 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-fn check_both(body: &[u8]) {
-    for result in
-        [parse_chat(body, &Bounds::default(), SERVED), parse_completion(body, &Bounds::default(), SERVED)]
-    {
-        match result {
-            Ok(request) => {
-                assert_eq!(request.model, "mock");
-                assert!(request.stop.iter().all(|stop| !stop.is_empty()) && request.stop.len() <= 4);
-                assert!(request.stream || !request.include_usage);
-                let sampling = &request.sampling;
-                assert!((0.0..=2.0).contains(&sampling.temperature) && sampling.top_p > 0.0);
-            }
-            Err(refusal) => {
-                let reply = ErrorReply::new(&refusal);
-                assert!((400..500).contains(&reply.status), "{refusal:?}");
-                assert!(!refusal.message.is_empty());
-            }
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 enum Input {
     Accepted,
@@ -125,18 +102,22 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 proptest! {
     #[test]
     fn bytes_never_panic_and_every_refusal_is_the_clients(bytes in vec(any::<u8>(), 0..200)) {
-        check_both(&bytes);
-        let _ = (parse_class(Some(&bytes)), check_content_type(Some(&bytes)));
+        play(&bytes);
+    }
+
+    #[test]
+    fn bytes_that_choose_fields_never_end_in_a_500(bytes in vec(1..u8::MAX, 0..200)) {
+        play(&bytes);
     }
 
     #[test]
     fn nearly_json_never_panics(text in r#"[\[\]{}",:\\a0-9eu .-]{0,60}"#) {
-        check_both(text.as_bytes());
+        judge(text.as_bytes());
     }
 
     #[test]
     fn known_fields_with_odd_values_are_taken_or_refused(body in body()) {
-        check_both(&body);
+        judge(&body);
     }
 
     #[test]
@@ -224,6 +205,12 @@ proptest! {
             prop_assert!(body["error"]["message"].is_string());
         }
     }
+}
+
+/// What the fuzzer found worth keeping, and the bodies of public bug reports.
+#[test]
+fn the_corpus_plays() {
+    crate::corpus::each("api", play);
 }
 
 /// What a client joins from a stream's chunks.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use superfluid_core::capability::{Leaf, Record, Support};
 
 #[test]
-fn a_leaf_is_true_or_says_why_not_or_is_unknown() {
+fn row_g1_a_leaf_is_true_or_says_why_not_or_is_unknown() {
     let record: Record = serde_json::from_value(json!({
         "modalities": {"image_encode": "no eyes", "audio_encode": null, "transcribe": false},
         "sampling": {"top_logprobs_max": 20},
