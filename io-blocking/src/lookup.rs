@@ -16,7 +16,7 @@ use superfluid_core::runtime::gguf::{FIRST_PREFIX, Header, Parsed};
 use superfluid_core::runtime::resolve::{BASERT_LIB, LLAMA_LIB, NamedLibrary, paths};
 use superfluid_core::runtime::{ResolveFacts, RuntimeId, Stat};
 
-/// The longest `model.safetensors.index.json` that is read.
+/// The longest JSON file of an MLX directory that is read.
 const INDEX_MAX: u64 = 64 << 20;
 
 /// Everything worker resolution asks of this process and its disk. `linked` are the runtimes built
@@ -111,12 +111,25 @@ pub fn inspect(path: &Path) -> Result<Inspected, Refusal> {
             entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), size });
         }
         let inspected = inspect_directory(&name, &entries);
-        if inspected.verdict == Verdict::Model(Format::MlxDirectory)
-            && entries.iter().any(|entry| entry.name == mlx::INDEX)
-        {
-            let mut index = Vec::new();
-            let file = File::open(path.join(mlx::INDEX)).map_err(cannot)?;
-            file.take(INDEX_MAX).read_to_end(&mut index).map_err(cannot)?;
+        if inspected.verdict != Verdict::Model(Format::MlxDirectory) {
+            return Ok(inspected);
+        }
+        let read = |file: &str| {
+            if !entries.iter().any(|entry| entry.name == file) {
+                return Ok(None);
+            }
+            let mut text = Vec::new();
+            File::open(path.join(file))?.take(INDEX_MAX).read_to_end(&mut text)?;
+            Ok(Some(text))
+        };
+        if std::env::var_os(mlx::TRUST).is_none_or(|value| value != "1") {
+            for file in mlx::SETTINGS {
+                if let Some(text) = read(file).map_err(cannot)? {
+                    mlx::refuse_own_code(&name, file, &text)?;
+                }
+            }
+        }
+        if let Some(index) = read(mlx::INDEX).map_err(cannot)? {
             let shards = mlx::shards(&index)?;
             complete(&name, shards.iter().map(String::as_str), &entries)?;
         }

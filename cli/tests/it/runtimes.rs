@@ -87,6 +87,31 @@ fn case_x07_names_that_lead_elsewhere_are_usage_errors() {
 }
 
 #[test]
+fn case_x01_a_model_s_own_code_is_refused_before_anything_is_chosen() {
+    let (temp, home) = home();
+    let model = temp.path().join("own");
+    std::fs::create_dir(&model).unwrap();
+    std::fs::write(model.join("model.safetensors"), "").unwrap();
+    std::fs::write(model.join("m.py"), "open('ran', 'w')").unwrap();
+    for (file, text) in [
+        ("config.json", r#"{"model_file":"m.py"}"#),
+        ("tokenizer_config.json", r#"{"auto_map":{"AutoTokenizer":"m.T"}}"#),
+    ] {
+        std::fs::write(model.join("config.json"), "{}").unwrap();
+        std::fs::write(model.join(file), text).unwrap();
+        for args in [&["runtimes"][..], &["serve", "--offline"]] {
+            let ran = superfluid(&home, &[args, &[model.to_str().unwrap()]].concat());
+            assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+            assert!(
+                ran.stderr.contains("brings code of its own") && ran.stderr.contains(file),
+                "{}",
+                ran.stderr
+            );
+        }
+    }
+}
+
+#[test]
 fn what_the_world_refuses_exits_1_with_hints_on_lines_of_their_own() {
     let (temp, home) = home();
     let gone = temp.path().join("gone.tar.gz").display().to_string();

@@ -121,6 +121,32 @@ fn case_m11_shards_are_those_of_the_index() {
 }
 
 #[test]
+fn case_x01_a_directory_that_names_its_own_code_is_refused() {
+    let judge = |file: &str, text: &str| mlx::refuse_own_code("dir", file, text.as_bytes());
+    for text in [
+        r#"{"model_file":"m.py"}"#,
+        r#"{"model_type":"llama","auto_map":{"AutoModel":"m.Model"}}"#,
+        r#"{"auto_map":["m.Tokenizer",null]}"#,
+        r#"{"model_file":"","model_file":"m.py"}"#,
+    ] {
+        for file in mlx::SETTINGS {
+            let refusal = judge(file, text).unwrap_err();
+            assert_eq!(refusal.code, "untrusted_model_code", "{file}: {text}");
+            assert!(
+                refusal.message.starts_with("dir brings code of its own") && refusal.message.contains(file)
+            );
+            assert!(refusal.hints[0].contains("SUPERFLUID_MLX_TRUST_MODEL_CODE=1"), "{refusal}");
+        }
+    }
+    for text in [r#"{"model_type":"llama"}"#, r#"{"auto_map":{},"model_file":null}"#, "{}"] {
+        assert_eq!(judge("config.json", text), Ok(()), "{text}");
+    }
+    for text in ["", "[]", "{", "\u{feff}{\"model_file\":\"m.py\"}"] {
+        assert_eq!(judge("config.json", text).unwrap_err().code, "bad_model", "{text:?}");
+    }
+}
+
+#[test]
 fn names_of_parts_and_ids() {
     assert_eq!(
         split_names("s/m-00002-of-00003.gguf", 3).unwrap(),
