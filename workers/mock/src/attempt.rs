@@ -3,7 +3,7 @@
 use crate::script::Attempt;
 use serde_json::Value;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use superfluid_core::capability::Record;
 
@@ -32,6 +32,10 @@ fn make(attempt: &Attempt) -> (String, io::Result<()>) {
         }
         Attempt::Connect(to) => (format!("connect {to}"), TcpStream::connect(to).map(drop)),
         Attempt::Listen(at) => (format!("listen {at}"), TcpListener::bind(at).map(drop)),
+        Attempt::Send(to) => {
+            let sent = UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.send_to(b"mock", to));
+            (format!("send {to}"), sent.map(drop))
+        }
         Attempt::Run(path) => {
             let ran = Command::new(path).output().and_then(|output| match output.status.success() {
                 true => Ok(()),

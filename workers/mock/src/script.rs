@@ -81,6 +81,8 @@ pub enum Attempt {
     Connect(String),
     /// Listen at an address with a port.
     Listen(String),
+    /// Send a datagram to an address with a port.
+    Send(String),
     /// Run a program to a good end.
     Run(PathBuf),
 }

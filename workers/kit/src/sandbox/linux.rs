@@ -1,6 +1,6 @@
-//! Landlock, and no new privileges.
+//! Landlock, no new privileges, and no sockets to the network.
 
-use super::failed;
+use super::{failed, sockets};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, RestrictionStatus, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, path_beneath_rules,
@@ -25,8 +25,12 @@ pub(super) fn enter(sandbox: &Sandbox) -> Result<Vec<String>, Refusal> {
     if can < ABI::V1 {
         missing.push("other files (Linux 5.13 can, with Landlock enabled)".to_string());
     }
-    if can < ABI::V4 && !sandbox.network {
-        missing.push("the network (Linux 6.7 can)".to_string());
+    // Landlock knows TCP alone; without a socket there is no other way out either.
+    if !sandbox.network && sockets::forbid().is_err() {
+        missing.push(match can < ABI::V4 {
+            true => "the network (a kernel with seccomp filters can)".to_string(),
+            false => "the network but TCP (a kernel with seccomp filters can)".to_string(),
+        });
     }
     Ok(missing)
 }

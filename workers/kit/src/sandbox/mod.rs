@@ -8,6 +8,9 @@ use superfluid_core::runtime::Sandbox;
 #[path = "linux.rs"]
 mod system;
 
+#[cfg(target_os = "linux")]
+mod sockets;
+
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::{Refusal, Sandbox};
