@@ -16,14 +16,11 @@ pub(crate) struct Daemon {
     pub(crate) said: String,
 }
 
-pub(crate) fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
-    let model = temp.join("tiny.gguf");
-    fs::write(&model, script).unwrap();
+/// `superfluid serve` with a home in `temp` and nothing of the tests' own environment.
+pub(crate) fn serve(temp: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_superfluid"));
     command
-        .args(["serve", "--runtime", "mock"])
-        .arg(model)
-        .args(args)
+        .arg("serve")
         .env("SUPERFLUID_HOME", temp.join("home"))
         .env_remove("SUPERFLUID_WORKER_MOCK")
         .env_remove("SUPERFLUID_API_KEY")
@@ -33,7 +30,26 @@ pub(crate) fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
     command
 }
 
+/// One that serves a mock.
+pub(crate) fn command(temp: &Path, script: &str, args: &[&str]) -> Command {
+    let model = temp.join("tiny.gguf");
+    fs::write(&model, script).unwrap();
+    let mut command = serve(temp);
+    command.args(["--runtime", "mock"]).arg(model).args(args);
+    command
+}
+
 impl Daemon {
+    /// The daemon of a command, as soon as it listens.
+    pub(crate) fn listening(temp: TempDir, mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let log = BufReader::new(child.stderr.take().unwrap());
+        let mut daemon = Self { _temp: temp, child, log, port: 0, said: String::new() };
+        let line = daemon.line("listening on http://127.0.0.1:");
+        daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
+        daemon
+    }
+
     /// A daemon that is ready.
     pub(crate) fn start(script: &str) -> Self {
         Self::start_with(script, &[])
@@ -47,11 +63,7 @@ impl Daemon {
         let temp = tempfile::tempdir().unwrap();
         let mut command = command(temp.path(), script, &[&["--port", "0"], args].concat());
         command.env("HF_TOKEN", "secret").env("MONKEY", "kept").envs(variables.iter().copied());
-        let mut child = command.spawn().unwrap();
-        let log = BufReader::new(child.stderr.take().unwrap());
-        let mut daemon = Self { _temp: temp, child, log, port: 0, said: String::new() };
-        let line = daemon.line("listening on http://127.0.0.1:");
-        daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
+        let mut daemon = Self::listening(temp, command);
         daemon.line("ready: tiny");
         daemon
     }
@@ -97,9 +109,14 @@ impl Daemon {
 
     /// Its only child.
     pub(crate) fn worker(&self) -> u32 {
+        *self.workers().first().expect("a worker")
+    }
+
+    /// Its children.
+    pub(crate) fn workers(&self) -> Vec<u32> {
         let id = self.child.id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-        children.split_whitespace().next().expect("a worker").parse().unwrap()
+        children.split_whitespace().map(|id| id.parse().unwrap()).collect()
     }
 
     pub(crate) fn signal(&self, signal: &str) {

@@ -1,11 +1,11 @@
 //! `superfluid serve` with several models.
 
-use crate::daemon::{Daemon, lives, rest, until};
+use crate::daemon::{Daemon, lives, rest, serve, until};
 use std::fs;
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Four hundred tokens, 5 ms each, where the prompt says so.
 fn script(name: &str, faults: &str) -> String {
@@ -21,28 +21,17 @@ fn command(temp: &Path, files: &[(&str, String)]) -> Command {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, script).unwrap();
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_superfluid"));
-    command
-        .args(["serve", "--port", "0"])
-        .current_dir(temp)
-        .env("SUPERFLUID_HOME", temp.join("home"))
-        .env_remove("SUPERFLUID_WORKER_MOCK")
-        .env_remove("SUPERFLUID_API_KEY")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    let mut command = serve(temp);
+    command.args(["--port", "0"]).current_dir(temp);
     command
 }
 
 /// A daemon that listens.
 fn start(files: &[(&str, String)], args: &[&str]) -> Daemon {
     let temp = tempfile::tempdir().unwrap();
-    let mut child = command(temp.path(), files).args(args).spawn().unwrap();
-    let log = BufReader::new(child.stderr.take().unwrap());
-    let mut daemon = Daemon { _temp: temp, child, log, port: 0, said: String::new() };
-    let line = daemon.line("listening on http://127.0.0.1:");
-    daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
-    daemon
+    let mut command = command(temp.path(), files);
+    command.args(args);
+    Daemon::listening(temp, command)
 }
 
 fn two() -> Daemon {
@@ -74,13 +63,6 @@ fn models(daemon: &Daemon) -> Vec<String> {
         format!("{} {} {runtime}", one["id"].as_str().unwrap(), one["state"].as_str().unwrap())
     };
     list["data"].as_array().unwrap().iter().map(one).collect()
-}
-
-#[cfg(target_os = "linux")]
-fn children(daemon: &Daemon) -> Vec<u32> {
-    let id = daemon.child.id();
-    let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-    children.split_whitespace().map(|id| id.parse().unwrap()).collect()
 }
 
 #[test]
@@ -118,7 +100,7 @@ fn case_f01_a_killed_daemon_with_two_busy_models_leaves_no_worker() {
     let mut daemon = two();
     let mut streams = ["a", "b"].map(|model| ask(&daemon, model, "slow", true));
     streams.iter_mut().for_each(|stream| until(stream, "ab"));
-    let workers = children(&daemon);
+    let workers = daemon.workers();
     assert_eq!(workers.len(), 2);
     daemon.signal("-KILL");
     daemon.child.wait().unwrap();

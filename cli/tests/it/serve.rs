@@ -47,14 +47,29 @@ fn case_k08_a_client_that_goes_away_frees_its_lane() {
 #[cfg(target_os = "linux")]
 #[test]
 fn case_f02_a_worker_killed_mid_stream_is_followed_by_one_that_goes_on() {
-    let daemon = Daemon::start(&slow(""));
-    let mut reply = daemon.ask("slow", true);
-    until(&mut reply, "ab");
-    kill("-KILL", daemon.worker());
-    let text = rest(&mut reply);
-    assert!(!text.contains("\"error\"") && text.contains("[DONE]"), "{text}");
-    assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
-    assert_eq!(daemon.health()["restarts"], 1);
+    let mut daemon = Daemon::start(&slow(""));
+    for (death, signal, name) in [(1, "-KILL", "SIGKILL"), (2, "-SEGV", "SIGSEGV"), (3, "-ABRT", "SIGABRT")] {
+        let mut reply = daemon.ask("slow", true);
+        until(&mut reply, "ab");
+        kill(signal, daemon.worker());
+        daemon.line(name);
+        let text = rest(&mut reply);
+        assert!(!text.contains("\"error\"") && text.contains("[DONE]"), "{text}");
+        assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+        assert_eq!(daemon.health()["restarts"], death);
+    }
+}
+
+/// Nobody reads the daemon's log, and the pipe is full long before this is over.
+#[test]
+fn case_f03_a_log_that_nobody_reads_stops_nothing() {
+    let mut daemon = Daemon::start(&slow(""));
+    for _ in 0..1500 {
+        assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+    }
+    assert_eq!(daemon.health()["requests"], 0);
+    daemon.signal("-TERM");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
@@ -83,7 +98,7 @@ fn case_f01_the_worker_dies_with_a_daemon_that_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn case_b9_the_worker_sees_no_credentials_and_inherits_no_files() {
+fn row_b9_the_worker_sees_no_credentials_and_inherits_no_files() {
     let daemon = Daemon::start(&slow(""));
     let worker = daemon.worker();
     let environment = fs::read(format!("/proc/{worker}/environ")).unwrap();
@@ -193,7 +208,7 @@ fn row_g2_speculate_auto_and_kv_bits_0_are_never_refused() {
 }
 
 #[test]
-fn while_an_install_on_first_use_runs_health_says_so() {
+fn row_b8_while_an_install_on_first_use_runs_health_says_so() {
     let temp = tempfile::tempdir().unwrap();
     let model = temp.path().join("tiny.gguf");
     fs::write(&model, gguf()).unwrap();

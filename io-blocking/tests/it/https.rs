@@ -1,7 +1,7 @@
 //! Fetches over https from a server on loopback with a certificate of its own.
 
 use crate::processes::{SHA256, command};
-use crate::server::{Server, ok};
+use crate::server::{PROXIES, Server, ok};
 use crate::tgz::{base, tgz};
 use crate::world::World;
 use sha2::{Digest, Sha256};
@@ -22,16 +22,7 @@ pub(crate) fn install(world: &World, server: &Server, sha256: &str, env: &[(&str
 /// Lets a child process trust the server's certificate, and ask it without a proxy.
 pub(crate) fn trust<'a>(command: &'a mut Command, world: &World, server: &Server) -> &'a mut Command {
     let authority = world.put("ca.pem", server.certificate.as_bytes());
-    for proxy in [
-        "HTTPS_PROXY",
-        "https_proxy",
-        "HTTP_PROXY",
-        "http_proxy",
-        "ALL_PROXY",
-        "all_proxy",
-        "NO_PROXY",
-        "no_proxy",
-    ] {
+    for proxy in PROXIES {
         command.env_remove(proxy);
     }
     command.env("SSL_CERT_FILE", authority).env_remove("SSL_CERT_DIR")

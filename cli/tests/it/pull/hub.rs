@@ -1,6 +1,6 @@
 //! A hub on loopback: an API and files on one host, the bytes of large files on another.
 
-use super::server::{Asked, Server, answer, bare, ok};
+use super::server::{Asked, PROXIES, Server, answer, bare, ok};
 use serde_json::{Value, json};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -83,21 +83,8 @@ impl Hub {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_superfluid"));
         command.args(args);
-        for name in [
-            "HF_TOKEN",
-            "HUGGING_FACE_HUB_TOKEN",
-            "HF_TOKEN_PATH",
-            "HF_HUB_CACHE",
-            "SSL_CERT_DIR",
-            "HTTPS_PROXY",
-            "https_proxy",
-            "HTTP_PROXY",
-            "http_proxy",
-            "ALL_PROXY",
-            "all_proxy",
-            "NO_PROXY",
-            "no_proxy",
-        ] {
+        let own = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "SSL_CERT_DIR"];
+        for name in own.into_iter().chain(PROXIES) {
             command.env_remove(name);
         }
         command
