@@ -17,6 +17,7 @@ use superfluid_core::wire::{
 use superfluid_tests::daemon::{Binaries, Setup};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 /// Requests in flight at once, below what the daemon lets wait.
@@ -56,6 +57,8 @@ fn run(temp: &Path, connections: usize, requests: usize) -> Result<(), Box<dyn E
         "one token: {ours:.3?} through the daemon, {pipe:.3?} through the worker's pipe (medians of {TRIALS})"
     );
 
+    steady(temp, &runtime)?;
+
     let stalled = connections / 20;
     let began = Instant::now();
     let failed = runtime.block_on(crowd(address, connections, stalled))?;
@@ -71,6 +74,71 @@ fn run(temp: &Path, connections: usize, requests: usize) -> Result<(), Box<dyn E
         println!("after {:>8} requests: {}", part * (requests / 10), resources(id));
     }
     Ok(())
+}
+
+/// What the daemon costs while streams go on at a steady rate.
+fn steady(temp: &Path, runtime: &Runtime) -> Result<(), Box<dyn Error>> {
+    const STREAMS: usize = 8;
+    const TOKENS: usize = 600;
+    let model = temp.join("steady.gguf");
+    fs::write(&model, r#"{"mock":1,"decode_us":20000}"#)?;
+    let setup = Setup::new(&model, &temp.join("home")).arguments(&["--runtime", "mock", "--max-batch", "8"]);
+    let daemon = setup.start().map_err(|ended| format!("the daemon ended: {}", ended.stderr))?;
+    let (began, before) = (Instant::now(), cpu(daemon.id()));
+    let events: usize = runtime.block_on(async {
+        let streams: Vec<_> = (0..STREAMS).map(|_| tokio::spawn(stream(daemon.address(), TOKENS))).collect();
+        let mut events = 0;
+        for stream in streams {
+            events += stream.await??;
+        }
+        Ok::<_, Box<dyn Error>>(events)
+    })?;
+    let (took, spent) = (began.elapsed().as_secs_f64(), (cpu(daemon.id()) - before).as_secs_f64());
+    if events < STREAMS * TOKENS {
+        return Err(format!("{events} events of {} came", STREAMS * TOKENS).into());
+    }
+    let tokens = (STREAMS * TOKENS) as f64;
+    println!(
+        "{STREAMS} streams, {:.0} tokens a second: the daemon takes {:.2} % of a core, {:.0} us a token",
+        tokens / took,
+        100.0 * spent / took,
+        1e6 * spent / tokens
+    );
+    Ok(())
+}
+
+/// Reads a stream to its end; how many events came.
+async fn stream(address: SocketAddr, tokens: usize) -> std::io::Result<usize> {
+    let body = format!(
+        r#"{{"model":"steady","prompt":"hi","max_tokens":{tokens},"temperature":0,"ignore_eos":true,"stream":true}}"#
+    );
+    let mut socket = open(address).await?;
+    socket
+        .write_all(
+            format!(
+                "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .as_bytes(),
+        )
+        .await?;
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).await?;
+    let text = String::from_utf8_lossy(&got);
+    if !text.contains("data: [DONE]") {
+        return Err(std::io::Error::other("a stream did not end well"));
+    }
+    Ok(text.matches("data: {").count())
+}
+
+/// What a process's threads have used of all cores, as Linux counts it.
+fn cpu(id: u32) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let of = |task: fs::DirEntry| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    Duration::from_nanos(tasks.filter_map(of).sum())
 }
 
 fn request() -> String {
@@ -224,6 +292,7 @@ impl Pipe {
                 logprobs: None,
                 committed: Vec::new(),
                 delivered: Default::default(),
+                held: Vec::new(),
                 now_unix: 0,
             };
             let began = Instant::now();

@@ -8,6 +8,7 @@ mod contract;
 mod install;
 mod killed;
 mod parting;
+mod several;
 mod starts;
 
 use serde_json::{Value, json};

@@ -1,7 +1,9 @@
 //! What stops a start, and how a daemon ends.
 
-use super::{FRANCE, assert_plain, done, home, home_with_llama, serve, with};
+use super::{FRANCE, assert_plain, content, done, home, home_with_llama, serve, with};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
@@ -108,4 +110,37 @@ fn the_decision_for_a_model_is_shown_without_serving_it() {
     assert!(shown.contains("llamacpp"), "{shown}");
     let name = Path::new(&model).file_name().expect("a name").to_string_lossy().into_owned();
     assert!(shown.contains(&name), "{shown}");
+}
+
+/// The installs of llama.cpp that a process has libraries of.
+#[cfg(target_os = "linux")]
+fn installs(id: u32) -> BTreeSet<String> {
+    let maps = fs::read_to_string(format!("/proc/{id}/maps")).expect("it lives");
+    let of = |line: &str| Some(line.split_once("runtimes/llamacpp/")?.1.split_once('/')?.0.to_string());
+    maps.lines().filter_map(of).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn row_c5_a_running_daemon_keeps_the_install_it_started_with() {
+    let Some(served) = serve(&[]) else { return };
+    let archive = things::need(things::llama_archive()).expect("it was installed");
+    let mut install = superfluid_tests::daemon::command(served.home());
+    install.args(["runtime", "install", "llamacpp", "--untested", "--version", "b99999"]);
+    done(&install.arg("--from").arg(archive).output().expect("runs"));
+    let current = fs::read_link(served.home().join("runtimes/llamacpp/current")).expect("a default");
+    assert!(current.to_string_lossy().starts_with("b99999-"), "{current:?}");
+
+    let workers = served.daemon.workers();
+    let [worker] = workers[..] else { panic!("{workers:?}") };
+    let own = installs(worker);
+    assert!(own.len() == 1 && !own.contains(&*current.to_string_lossy()), "{own:?}");
+    let pid = Pid::from_raw(i32::try_from(worker).expect("an id")).expect("an id");
+    kill_process(pid, Signal::KILL).expect("it lives");
+    let answer = served.chat(&served.question(FRANCE));
+    assert!(content(&answer).contains("Paris"), "{answer}");
+    let successors = served.daemon.workers();
+    let [successor] = successors[..] else { panic!("{successors:?}") };
+    assert_ne!(successor, worker);
+    assert_eq!(installs(successor), own, "its worker's successor is of the same install");
 }
