@@ -3,6 +3,7 @@
 use crate::daemon::{Daemon, command};
 use std::fs;
 use std::os::unix::net::UnixDatagram;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -54,10 +55,37 @@ fn systemd_is_told_when_it_is_ready_that_it_lives_and_when_it_stops() {
     assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
 }
 
+fn unit() -> String {
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/superfluid.service")).unwrap()
+}
+
+/// Where the system has systemd's own checker; it warns of what an older systemd does not know, too.
+#[test]
+fn the_unit_of_the_docs_is_one_that_systemd_takes() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("superfluid.service");
+    let command = format!("ExecStart={} ", env!("CARGO_BIN_EXE_superfluid"));
+    fs::write(&path, unit().replace("ExecStart=/usr/local/bin/superfluid ", &command)).unwrap();
+    let verify = Command::new("systemd-analyze").args(["--man=no", "verify"]).arg(&path).output();
+    let Ok(verified) = verify else { return eprintln!("skipped: there is no systemd-analyze here") };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    let ours: Vec<&str> = said.lines().filter(|line| line.contains("superfluid.service")).collect();
+    assert!(verified.status.success() && ours.is_empty(), "{said}");
+}
+
+/// Workers confine themselves with these, which no group of older systemds holds.
+#[test]
+fn the_unit_of_the_docs_lets_workers_confine_themselves() {
+    let unit = unit();
+    let filter = unit.lines().find_map(|line| line.strip_prefix("SystemCallFilter=")).unwrap();
+    for call in ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp"] {
+        assert!(filter.split(' ').any(|word| word == call), "{call} is not in {filter}");
+    }
+}
+
 #[test]
 fn the_unit_of_the_docs_gives_flags_that_are_ones() {
-    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/superfluid.service");
-    let unit = fs::read_to_string(unit).unwrap();
+    let unit = unit();
     let start =
         unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/superfluid ")).unwrap();
     let temp = tempfile::tempdir().unwrap();
