@@ -136,7 +136,7 @@ fn cpu(id: u32) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
     let of = |task: fs::DirEntry| {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok()
+        text.split_whitespace().next()?.parse::<u64>().ok()
     };
     Duration::from_nanos(tasks.filter_map(of).sum())
 }
