@@ -1,8 +1,9 @@
-//! How many prompt tokens go beside decode rows, learned from how long passes took.
+//! How many prompt tokens go into a pass, learned from how long passes took.
 //!
 //! A pass is taken to cost a base and so much a token; both are fitted (least squares) to the last
 //! passes, the older the less they count. Integers only: the same passes give the same budget.
 
+use super::Config;
 use crate::time::Duration;
 
 /// Prompt tokens beside decode rows at least, so that prompts get on whatever the fit says.
@@ -24,6 +25,10 @@ const SPREAD: i128 = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     gap: i128,
+    /// Longest pass wanted while nothing decodes.
+    pass: i128,
+    /// Prompt tokens of a pass where nothing is known.
+    first: i128,
     /// Weighted sums over the last passes: 1, tokens, nanoseconds, tokens², tokens × nanoseconds.
     n: i128,
     x: i128,
@@ -38,9 +43,11 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(gap: Duration) -> Self {
-        let gap = i128::from(u64::try_from(gap.as_nanos()).unwrap_or(u64::MAX));
-        Self { gap, n: 0, x: 0, y: 0, xx: 0, xy: 0, slope: None, reach: 0, passes: 0 }
+    pub(super) fn new(config: &Config) -> Self {
+        let nanos = |time: Duration| i128::from(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let first = i128::from(config.engine.micro_batch.min(config.engine.step_tokens));
+        let (gap, pass) = (nanos(config.gap), nanos(config.pass));
+        Self { gap, pass, first, n: 0, x: 0, y: 0, xx: 0, xy: 0, slope: None, reach: 0, passes: 0 }
     }
 
     /// A pass of this many tokens took `elapsed`.
@@ -90,5 +97,24 @@ impl Budget {
         });
         let least = if self.passes.is_multiple_of(4) { PROBE } else { FLOOR };
         usize::try_from(tokens.clamp(least, TRIED.max(self.reach * 2))).unwrap_or(usize::MAX)
+    }
+
+    /// Prompt tokens of a pass while nothing decodes: until it takes as long as `pass`, or twice what
+    /// it takes without them.
+    pub(super) fn pass_tokens(&self) -> usize {
+        let tokens = self.estimate().map_or(self.first, |(base, token)| (self.pass - base).max(base) / token);
+        usize::try_from(tokens.clamp(PROBE, self.first.max(TRIED).max(self.reach * 4))).unwrap_or(usize::MAX)
+    }
+
+    /// How many tokens a pass had run after so long.
+    pub(super) fn tokens_in(&self, elapsed: Duration) -> Option<u64> {
+        let (base, token) = self.estimate()?;
+        let run = (i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX) - base) / token;
+        u64::try_from(run.max(0)).ok()
+    }
+
+    /// What a pass costs, and a token more; before passes differed all is taken to be the tokens'.
+    fn estimate(&self) -> Option<(i128, i128)> {
+        self.fit().or_else(|| (self.passes > 0).then(|| (0, (self.y / self.x.max(1)).max(1))))
     }
 }

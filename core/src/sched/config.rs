@@ -20,6 +20,9 @@ pub struct Config {
     /// Longest pass wanted while lanes decode. Where decoding alone takes more than half of it,
     /// prompts get as much time as decoding does.
     pub gap: Duration,
+    /// Longest pass wanted while no lane decodes: whoever comes waits for it, or it is given up and
+    /// what was computed since the last boundary is lost.
+    pub pass: Duration,
     /// A job waits for a running one that has yet to run at least this many first tokens of both,
     /// rather than run them too. Only where the runtime copies sequences.
     pub share_from: u32,
@@ -31,8 +34,8 @@ pub struct Config {
 
 impl Config {
     /// The defaults around an engine: 1024 waiting jobs a class, as many lanes for
-    /// each as there are, aging each 10 s, a 50 ms gap, heads
-    /// of 1,000 tokens waited for, states of 32 tokens saved, prompts of 128 tokens kept.
+    /// each as there are, aging each 10 s, a 50 ms gap, passes
+    /// of half a second, heads of 1,000 tokens waited for, states of 32 tokens saved, prompts of 128 tokens kept.
     pub const fn new(engine: Engine) -> Self {
         Self {
             engine,
@@ -40,6 +43,7 @@ impl Config {
             class_lanes: [u32::MAX; 3],
             age_after: Duration::from_secs(10),
             gap: Duration::from_millis(50),
+            pass: Duration::from_millis(500),
             share_from: 1000,
             save_from: 32,
             keep_from: 128,
@@ -60,6 +64,7 @@ impl Config {
         engine.lanes = engine.lanes.max(1);
         engine.seqs = engine.seqs.max(engine.lanes);
         engine.step_tokens = engine.step_tokens.max(engine.lanes);
+        engine.micro_batch = engine.micro_batch.clamp(1, engine.step_tokens);
         self.share_from = self.share_from.max(1);
         self.save_from = self.save_from.max(1);
         self.keep_from = self.keep_from.max(2);

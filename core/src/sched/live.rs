@@ -24,6 +24,8 @@ pub(super) struct Live {
     limit: usize,
     /// Whether rows of it were ever planned.
     pub(super) started: bool,
+    /// When it first got a lane.
+    pub(super) began: Option<Instant>,
     /// When it began to wait.
     pub(super) since: Instant,
     /// Tokens its sequence held when somebody more urgent last took its lane.
@@ -45,6 +47,7 @@ impl Live {
             prompt,
             limit: prompt.saturating_add(job.max_tokens).min(window) as usize,
             started: false,
+            began: None,
             since: now,
             displaced: None,
             ran_from: None,

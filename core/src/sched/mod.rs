@@ -18,6 +18,7 @@
 //! | `losses` | what else comes to nothing when a state cannot be moved |
 //! | `tolls` | what copies and imports cost, learned from passes that had them |
 //! | `budget` | how many prompt tokens go beside decode rows |
+//! | `waste` | how much work passes that are given up may throw away |
 //! | `outcome` | what a step's outcome means |
 
 mod budget;
@@ -40,6 +41,7 @@ mod seqs;
 mod shelf;
 mod step;
 mod tolls;
+mod waste;
 
 pub use config::Config;
 pub use job::{Class, Event, Finish, Job, JobId, Token, Usage};

@@ -14,14 +14,19 @@ impl Scheduler {
         let Some(flight) = self.flight.take_if(|flight| flight.id == id) else {
             return Err(Misuse::UnknownEffect(id.0));
         };
-        if matches!(&outcome.result, Ok(results) if !fits(&flight, results)) {
+        let fit = match &outcome.result {
+            Ok(results) => fits(&flight, results),
+            Err(StepFault::Yielded { fed }) => fed_fits(&flight, fed),
+            Err(_) => true,
+        };
+        if !fit {
             self.flight = Some(flight);
             return Err(Misuse::WrongOutcome(id.0));
         }
         self.clock.advance(now);
         match outcome.result {
             Ok(results) => self.completed(flight, results, outcome.elapsed),
-            Err(StepFault::Yielded) => self.yielded = true,
+            Err(StepFault::Yielded { fed }) => self.gave_up(&flight, &fed, outcome.elapsed),
             Err(StepFault::Capacity) => self.squeeze(&flight),
             Err(StepFault::Lost { states }) => self.lost(&flight, states),
             Err(StepFault::Fatal { refusal }) => self.die(refusal),
@@ -30,10 +35,11 @@ impl Scheduler {
     }
 
     fn completed(&mut self, flight: Flight, results: Vec<RowResult>, elapsed: Duration) {
-        self.yielded = false;
         self.tight = false;
         self.prompted = flight.rows.iter().any(|row| !row.decoding);
-        let tokens = flight.rows.iter().map(|row| row.rows.tokens.len() as u32).sum();
+        let tokens = flight.tokens(|_| true);
+        self.waste.ran(tokens);
+        let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
         let moved = Moved::of(&flight.ops);
         if moved.is_nothing() {
             self.budget.learn(elapsed, tokens);
@@ -43,6 +49,23 @@ impl Scheduler {
         }
         for (row, result) in flight.rows.into_iter().zip(results) {
             self.row_done(&row, result);
+        }
+    }
+
+    /// What of the step was fed stays; what was computed beyond it is lost.
+    fn gave_up(&mut self, flight: &Flight, fed: &[u32], elapsed: Duration) {
+        let kept: u64 = fed.iter().map(|&fed| u64::from(fed)).sum();
+        let most = u64::from(self.config.engine.micro_batch);
+        let left = (flight.tokens(|row| !row.cancelled)).saturating_sub(kept).min(most);
+        let lost = self.budget.tokens_in(elapsed).map_or(left, |run| run.saturating_sub(kept).min(left));
+        self.waste.ran(kept);
+        self.waste.lose(lost);
+        for (row, &fed) in flight.rows.iter().zip(fed).filter(|(_, fed)| **fed > 0) {
+            self.seqs.extend(row.rows.seq, &row.rows.tokens[..fed as usize]);
+            if let Some(at) = self.lane_of(row) {
+                self.lanes[at].live.ran(row.rows.start);
+                self.came_back(at);
+            }
         }
     }
 
@@ -140,6 +163,12 @@ impl Scheduler {
         self.events.extend(failed);
         self.dead = Some(refusal);
     }
+}
+
+/// Whether a pass that was given up can have fed so much.
+fn fed_fits(flight: &Flight, fed: &[u32]) -> bool {
+    let most = |row: &Flying| row.rows.tokens.len() - usize::from(row.rows.want == Want::Token);
+    flight.rows.len() == fed.len() && flight.rows.iter().zip(fed).all(|(row, &fed)| fed as usize <= most(row))
 }
 
 /// Whether these are the results the rows want.

@@ -13,7 +13,8 @@ use super::{Class, Cut, Event, JobId, Rows, SeqOp, Step, StepId, Want};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// A prompt that saw this many steps with chunks of others only goes first in the next.
+/// A prompt that saw this many steps with chunks of others only goes first in the next; half of that
+/// for each `age_after` that it has been running.
 const PATIENCE: u32 = 8;
 /// Cells left for each lane's growth when one more is admitted, at most.
 const GROWTH: u64 = 32;
@@ -110,7 +111,8 @@ impl Scheduler {
         let Some(seq) = prefix::place(&mut self.seqs, &self.config, id, &next.tokens, ops) else {
             return false;
         };
-        let Some(live) = self.queue.remove(id) else { return false };
+        let Some(mut live) = self.queue.remove(id) else { return false };
+        live.began.get_or_insert(self.clock.now());
         let safety = self.safety(&live);
         let imported = ops[before..].iter().any(|op| matches!(op, SeqOp::Import { .. }));
         self.lanes.push(Lane {
@@ -141,17 +143,24 @@ impl Scheduler {
         }
         if prompts {
             let left = engine.step_tokens as usize - flying.len();
-            let budget = if decoding > 0 { self.budget.prompt_tokens(decoding) } else { left };
+            let budget = match decoding {
+                0 => self.budget.pass_tokens(),
+                _ => self.budget.prompt_tokens(decoding),
+            };
             self.chunks(budget.min(left), &mut flying);
         }
         flying
     }
 
-    /// Shares the budget out: class first, then who needs least, then who came first. One passed
-    /// over too often goes before all, but leaves the others half.
+    /// Shares the budget out: class first, then who needs least, then who came first. Of those passed
+    /// over too often the most impatient goes before all, but leaves the others half, and
+    /// not in two passes in a row: whoever is urgent waits for one such pass at most.
     fn chunks(&mut self, mut budget: usize, flying: &mut Vec<Flying>) {
         let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&at| !self.lanes[at].decoding).collect();
-        order.sort_by_key(|&at| self.chunk_order(at));
+        let starved = order.iter().copied().filter(|&at| !self.led && self.impatience(at) > 0);
+        let lead = starved.max_by_key(|&at| (self.impatience(at), Reverse(self.lanes[at].live.key)));
+        self.led = lead.is_some();
+        order.sort_by_key(|&at| (lead != Some(at), self.chunk_order(at)));
         let mut others: usize = order.iter().map(|&at| self.pending(at)).sum();
         let decoding = flying.len();
         for at in order {
@@ -161,8 +170,7 @@ impl Scheduler {
             }
             let pending = self.pending(at);
             others -= pending;
-            let patient = self.lanes[at].passed_over < PATIENCE;
-            let leave = if patient { 0 } else { others.min(budget / 2) };
+            let leave = if lead == Some(at) { others.min(budget / 2) } else { 0 };
             let take = self.even(pending.min(budget - leave), &flying[decoding..]);
             let passed_over = self.lanes[at].passed_over.saturating_add(1);
             self.lanes[at].passed_over = if take == 0 { passed_over } else { 0 };
@@ -186,15 +194,22 @@ impl Scheduler {
         }
     }
 
-    fn chunk_order(&self, at: usize) -> (Reverse<bool>, usize, usize, Key) {
+    /// How many times over a lane's prompt has waited as often as it should.
+    fn impatience(&self, at: usize) -> u32 {
         let lane = &self.lanes[at];
-        let starved = lane.passed_over >= PATIENCE;
+        let age = lane.live.began.map_or(0, |began| self.clock.now().since(began).as_nanos());
+        let ages = age.checked_div(self.config.age_after.as_nanos()).unwrap_or(u128::MAX);
+        lane.passed_over / (PATIENCE >> ages.min(u128::from(PATIENCE.ilog2())))
+    }
+
+    fn chunk_order(&self, at: usize) -> (usize, usize, Key) {
+        let lane = &self.lanes[at];
         let held = self.seqs.get(lane.seq).len();
         let (class, until) = match lane.followed {
             Some(followed) => (lane.live.class.min(followed.class), followed.until),
             None => (lane.live.class, lane.live.tokens.len()),
         };
-        (Reverse(starved), class as usize, until - held, lane.live.key)
+        (class as usize, until - held, lane.live.key)
     }
 
     /// Tokens the job has that its sequence does not hold yet; at least one. Where a state cannot

@@ -4,6 +4,7 @@ use super::budget::Budget;
 use super::live::Live;
 use super::queue::Queue;
 use super::seqs::Seqs;
+use super::waste::Waste;
 use super::{
     Class, Config, Engine, Event, Finish, Job, JobId, Rows, SeqId, SeqOp, Step, StepId, StepOutcome, refuse,
 };
@@ -44,8 +45,10 @@ pub struct Scheduler {
     pub(super) reused: [u64; 2],
     /// The last step completed held prompt chunks: where passes do not mix, decode rows are next.
     pub(super) prompted: bool,
-    /// The last step was given up: the next one is let through.
-    pub(super) yielded: bool,
+    /// The last prompt pass began with one that had been passed over.
+    pub(super) led: bool,
+    /// What passes that are given up may throw away.
+    pub(super) waste: Waste,
     /// The engine had less room than it said: no lane is given away until a job has left one.
     pub(super) squeezed: bool,
     /// The last step found no room: nothing is kept beside what runs until one has.
@@ -99,6 +102,13 @@ pub(super) struct Flight {
     pub(super) urgent: bool,
 }
 
+impl Flight {
+    /// Tokens of the entries that are picked.
+    pub(super) fn tokens(&self, pick: impl Fn(&Flying) -> bool) -> u64 {
+        self.rows.iter().filter(|row| pick(row)).map(|row| row.rows.tokens.len() as u64).sum()
+    }
+}
+
 /// An entry of the step that runs now.
 #[derive(Clone, Debug)]
 pub(super) struct Flying {
@@ -124,7 +134,7 @@ impl Scheduler {
             queue: Queue::default(),
             lanes: Vec::new(),
             seqs: Seqs::new(config.engine.seqs),
-            budget: Budget::new(config.gap),
+            budget: Budget::new(&config),
             flight: None,
             events: VecDeque::new(),
             last_step: StepId::default(),
@@ -132,7 +142,8 @@ impl Scheduler {
             preempted: 0,
             reused: [0; 2],
             prompted: false,
-            yielded: false,
+            led: false,
+            waste: Waste::new(&config.engine),
             squeezed: false,
             tight: false,
             dead: None,
@@ -186,6 +197,11 @@ impl Scheduler {
         self.reused
     }
 
+    /// Tokens so far that were run and lost when a pass was given up, as far as its time tells.
+    pub fn thrown_away(&self) -> u64 {
+        self.waste.lost()
+    }
+
     /// Whether no job is alive and no step is in flight.
     pub fn is_idle(&self) -> bool {
         self.lanes.is_empty() && self.queue.is_empty() && self.flight.is_none()
@@ -198,17 +214,16 @@ impl Scheduler {
 
     /// Whether the step in flight should be given up at the next boundary: something more urgent
     /// can start and would wait longer than `gap` for it, or half of it is for cancelled jobs. Of
-    /// two steps in a row at most one is given up, so that work gets on; one in which no job is
-    /// left always is.
+    /// what is run a twentieth at most is thrown away so, and one micro-batch; a step in which no job
+    /// is left is always given up.
     pub fn wants_yield(&self) -> bool {
         let Some(flight) = &self.flight else { return false };
-        let all: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();
-        let lost: usize =
-            flight.rows.iter().filter(|row| row.cancelled).map(|row| row.rows.tokens.len()).sum();
-        if all == lost {
+        let (all, live) = (flight.tokens(|_| true), flight.tokens(|row| !row.cancelled));
+        if live == 0 {
             return all > 0;
         }
-        !self.yielded && (flight.urgent || lost * 2 >= all)
+        let stake = live.min(u64::from(self.config.engine.micro_batch));
+        (flight.urgent || live * 2 <= all) && self.waste.allows(stake)
     }
 
     // The world happened.
@@ -253,8 +268,9 @@ impl Scheduler {
             self.events.push_back(Event::Finished { job, finish: Finish::Length, usage });
             return Ok(());
         }
+        let id = live.id;
         self.queue.push(live);
-        self.note_urgency(class);
+        self.note_urgency(id);
         Ok(())
     }
 
@@ -307,14 +323,20 @@ impl Scheduler {
     }
 
     /// A pass that holds nothing but long prompts of lower classes is not worth waiting for. One
-    /// that decodes is as short as it gets.
-    fn note_urgency(&mut self, class: Class) {
+    /// that decodes is as short as it gets, and one that runs what the job waits for is its own.
+    fn note_urgency(&mut self, id: JobId) {
+        let (Some(flight), Some(live)) = (&self.flight, self.queue.get(id)) else { return };
+        let class = live.class;
         let free = self.lanes.len() < self.config.engine.lanes as usize || self.can_preempt(class);
         let can_start = free && self.open(class) > 0;
-        let Some(flight) = self.flight.as_mut().filter(|_| can_start) else { return };
         let lower = flight.rows.iter().all(|row| !row.decoding && row.class > class);
-        let tokens: usize = flight.rows.iter().map(|row| row.rows.tokens.len()).sum();
-        if lower && tokens > self.budget.prompt_tokens(0) {
+        let long = flight.tokens(|_| true) > self.budget.prompt_tokens(0) as u64;
+        if !can_start || !lower || !long {
+            return;
+        }
+        let leader = self.leader(live).map(|(at, _)| self.lanes[at].seq);
+        let served = flight.rows.iter().any(|row| Some(row.rows.seq) == leader);
+        if let Some(flight) = self.flight.as_mut().filter(|_| !served) {
             flight.urgent = true;
         }
     }

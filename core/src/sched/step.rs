@@ -104,9 +104,18 @@ pub struct Engine {
     /// between those of a pass costs it about a row.
     #[serde(default)]
     pub neighbours: bool,
+    /// Tokens that are computed between two boundaries at which a pass can be given up. What was
+    /// computed before the last boundary stays.
+    #[serde(default = "whole_pass")]
+    pub micro_batch: u32,
     /// What it costs to keep states, and where.
     #[serde(default)]
     pub keeping: Keeping,
+}
+
+/// A pass is one piece.
+const fn whole_pass() -> u32 {
+    u32::MAX
 }
 
 /// A change to sequences, performed in order before the step's pass.
@@ -233,8 +242,12 @@ pub enum StepFault {
     /// No room for the rows. The `ops` were done, no row was fed.
     Capacity,
     /// The pass was given up at a boundary because something more urgent came or a job was
-    /// cancelled. The `ops` were done, no row was fed.
-    Yielded,
+    /// cancelled. The `ops` were done; what was computed before the boundary stays.
+    Yielded {
+        /// How many tokens of each entry of `Step::rows` were fed, in the same order: the first so
+        /// many, and not all of one that wants a token, which did not come.
+        fed: Vec<u32>,
+    },
     /// These states could not be exported or imported, and are no more. All other `ops` were done, no
     /// row was fed; a sequence that should have been imported is empty or holds what must be cleared.
     Lost {

@@ -23,6 +23,7 @@ fn scheduler() -> Scheduler {
         copying: Copying::Never,
         mixes: true,
         neighbours: false,
+        micro_batch: u32::MAX,
         keeping: Default::default(),
     };
     Scheduler::new(Config::new(engine))

@@ -86,6 +86,7 @@ pub(crate) fn loaded() -> Loaded {
         copying: Copying::Shares,
         mixes: true,
         neighbours: false,
+        micro_batch: u32::MAX,
         keeping: Default::default(),
     };
     let mut record = superfluid_core::capability::Record::default();

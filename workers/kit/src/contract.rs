@@ -264,7 +264,8 @@ impl Suite<'_> {
         let rows = [BatchRow { seq: 0, start, tokens: &[*last], pick: Pick::Logits }];
         let logits = match self.primitives.step(Batch { rows: &rows }, &|| true) {
             Ok(()) => self.logits_of(0),
-            Err(StepError::Aborted) => {
+            Err(StepError::Aborted { fed }) => {
+                assert_eq!(fed, [0], "a row that wants something was fed whole");
                 assert_eq!(self.primitives.cells_used(), start, "a pass given up left cells");
                 self.logits(0, start, &[*last])
             }

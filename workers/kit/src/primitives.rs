@@ -51,9 +51,13 @@ pub enum StepError {
     /// No room for the rows; no row was fed and every sequence is as it was.
     #[error("no room in the KV cache")]
     Capacity,
-    /// `abort` said so; no row was fed and every sequence is as it was.
+    /// `abort` said so; what was computed before the boundary stays.
     #[error("given up on request")]
-    Aborted,
+    Aborted {
+        /// How many tokens of each row its sequence holds now beyond those before: the first so many,
+        /// and not all of a row that wants something.
+        fed: Vec<u32>,
+    },
     /// The device cannot go on.
     #[error("{0}")]
     Fatal(Refusal),
@@ -88,9 +92,10 @@ pub trait Primitives {
         ))
     }
 
-    /// Runs one pass. Whatever it returns, a failed pass leaves every sequence as it was; where
-    /// a runtime cannot promise that, the error is [`StepError::Fatal`]. `abort` is asked at
-    /// boundaries where a pass can be given up.
+    /// Runs one pass. A failed pass leaves every sequence as it was, or, where it was given up, with
+    /// what it says was fed; where a runtime cannot promise that, the error is [`StepError::Fatal`].
+    /// `abort` is asked at boundaries where a pass can be given up, at least at each
+    /// [`Engine::micro_batch`] tokens or not at all.
     fn step(&mut self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> Result<(), StepError>;
 
     /// What the last successful pass brought for its entry `row`.

@@ -119,6 +119,7 @@ pub(crate) fn load(
         // the row waits for both. On a shared pool all rows are computed together.
         mixes: shape.shared,
         neighbours: !shape.shared,
+        micro_batch: context.micro_batch(),
         keeping: sizing::keeping(&shape, &size, fixed, free),
     };
     let device = best.map_or("", |device| device.name.as_str());

@@ -26,14 +26,23 @@ impl LlamaPrimitives {
         Self { context, engine, held: vec![0; seqs], picks: Vec::new(), bridge }
     }
 
-    /// Takes a failed pass's tokens back out of the sequences it may have fed.
-    fn take_back(&mut self, batch: Batch<'_>) -> Result<(), StepError> {
+    /// What a pass that was given up fed: llama.cpp keeps the micro-batches before the one it was in.
+    /// Of a row that wants something the last token is taken back, as what follows it is gone.
+    fn fed(&mut self, batch: Batch<'_>) -> Result<Vec<u32>, StepError> {
+        let mut fed = Vec::with_capacity(batch.rows.len());
         for row in batch.rows {
-            if !self.context.truncate(row.seq, row.start) {
-                return Err(state_lost(row.seq, row.start));
+            let len = u32::try_from(row.tokens.len()).unwrap_or(u32::MAX);
+            let most = len - u32::from(row.pick != Pick::Nothing);
+            let holds = self.context.held(row.seq);
+            let ran = holds.saturating_sub(row.start).min(most);
+            let end = row.start + ran;
+            if holds < row.start || holds > end && !self.context.truncate(row.seq, end) {
+                return Err(state_lost(row.seq, end));
             }
+            self.held[row.seq as usize] = end;
+            fed.push(ran);
         }
-        Ok(())
+        Ok(fed)
     }
 }
 
@@ -91,7 +100,7 @@ impl Primitives for LlamaPrimitives {
 
     fn step(&mut self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> Result<(), StepError> {
         if abort() {
-            return Err(StepError::Aborted);
+            return Err(StepError::Aborted { fed: vec![0; batch.rows.len()] });
         }
         self.picks.clear();
         self.picks.extend(batch.rows.iter().map(|row| row.pick));
@@ -112,8 +121,8 @@ impl Primitives for LlamaPrimitives {
             tokens: &[0],
             output: false,
         }));
-        // A pass that is given up half-way has moved some sequences on. Where they can be cut they
-        // are put back; where not, the pass runs to its end.
+        // A pass that is given up half-way has moved some sequences on, one of them perhaps further
+        // than can be told. Where they can be cut that is mended; where not, the pass runs to its end.
         let cuts = self.engine.cut == Cut::Anywhere;
         let decoded = self.context.decode(&rows, cuts.then_some(abort));
         for seq in bridged {
@@ -130,7 +139,7 @@ impl Primitives for LlamaPrimitives {
                 Ok(())
             }
             Decoded::NoRoom => Err(StepError::Capacity),
-            Decoded::Aborted => self.take_back(batch).and(Err(StepError::Aborted)),
+            Decoded::Aborted => Err(StepError::Aborted { fed: self.fed(batch)? }),
             Decoded::Invalid(why) => Err(fatal("bad_pass", why)),
             Decoded::Failed(why) => Err(fatal("device_failed", why)),
         }

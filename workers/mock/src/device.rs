@@ -99,23 +99,47 @@ impl MockPrimitives {
         Ok(())
     }
 
-    /// Takes as long as the script says; whether it was not given up.
-    fn take_time(&self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> bool {
+    /// Takes as long as the script says; where it was given up, how many tokens were computed before
+    /// the last boundary.
+    fn take_time(&self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> Result<(), usize> {
         let prompt: usize = batch.rows.iter().map(|row| row.tokens.len()).filter(|fed| *fed > 1).sum();
         let decodes = batch.rows.iter().any(|row| row.tokens.len() == 1);
         let micros = self.script.prefill_us.saturating_mul(prompt as u64)
             + if decodes { self.script.decode_us } else { 0 };
-        let end = Instant::now() + Duration::from_micros(micros);
+        let began = Instant::now();
+        let end = began + Duration::from_micros(micros);
         loop {
             if abort() {
-                return false;
+                let ran = began.elapsed().as_micros() / u128::from(self.script.prefill_us.max(1));
+                let whole = usize::try_from(ran).unwrap_or(usize::MAX) / self.engine.micro_batch as usize;
+                return Err(whole.saturating_mul(self.engine.micro_batch as usize));
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return true;
+                return Ok(());
             }
             thread::sleep(left.min(BOUNDARY));
         }
+    }
+
+    /// Feeds the first `left` tokens of a pass that was given up, as far as nothing is wanted of them.
+    fn keep(&mut self, batch: Batch<'_>, mut left: usize) -> Vec<u32> {
+        // A model whose state can't be cut does not compute beyond what is kept.
+        if self.engine.cut == Cut::HeadOnly {
+            left = 0;
+        }
+        let reads = self.reads();
+        let mut fed = Vec::with_capacity(batch.rows.len());
+        for row in batch.rows {
+            let most = row.tokens.len() - usize::from(row.pick != Pick::Nothing);
+            let tokens = &row.tokens[..most.min(left)];
+            left -= tokens.len();
+            let vocabulary = reads.then_some(&*self.vocabulary);
+            let sequence = &mut self.sequences[row.seq as usize];
+            tokens.iter().for_each(|&token| sequence.feed(token, vocabulary));
+            fed.push(u32::try_from(tokens.len()).unwrap_or(u32::MAX));
+        }
+        fed
     }
 
     /// What the script has go wrong with this pass.
@@ -230,8 +254,8 @@ impl Primitives for MockPrimitives {
     fn step(&mut self, batch: Batch<'_>, abort: &dyn Fn() -> bool) -> Result<(), StepError> {
         self.results.clear();
         self.check(batch)?;
-        if !self.take_time(batch, abort) {
-            return Err(StepError::Aborted);
+        if let Err(ran) = self.take_time(batch, abort) {
+            return Err(StepError::Aborted { fed: self.keep(batch, ran) });
         }
         let broken = self.meet(batch)?;
         let reads = self.reads();

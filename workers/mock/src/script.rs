@@ -216,6 +216,9 @@ impl Default for Script {
     }
 }
 
+/// Tokens of a micro-batch.
+const MICRO_BATCH: u32 = 32;
+
 impl Script {
     /// What the mock says it can do when loaded so.
     pub fn engine(&self, spec: &LoadSpec) -> Engine {
@@ -234,6 +237,7 @@ impl Script {
             copying: Copying::Duplicates,
             mixes: true,
             neighbours: false,
+            micro_batch: MICRO_BATCH,
             keeping: keeping(pool_tokens),
         }
     }

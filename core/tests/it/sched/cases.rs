@@ -139,12 +139,12 @@ fn case_k09_an_interrupted_prompt_leaves_only_what_completed() {
                 match trouble {
                     0 => {}
                     1 => world.complete(super::MILLISECOND, &|_| true),
-                    2 => world.fail(StepFault::Yielded),
+                    2 => world.give_up(0),
                     _ => world.fail(StepFault::Capacity),
                 }
                 let alive = world.cancel(JobId(0));
                 if alive && step % 2 == 0 {
-                    world.fail(StepFault::Yielded);
+                    world.give_up(0);
                 }
                 world.submit(job(1, &talk, 5)).expect("room");
                 world.run();

@@ -11,7 +11,7 @@ use superfluid_core::{Instant, Refusal};
 const CLIENTS: usize = 10_000;
 
 /// SplitMix64.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -22,7 +22,7 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
@@ -76,6 +76,7 @@ impl Crowd {
             copying,
             mixes: seed.is_multiple_of(2),
             neighbours: false,
+            micro_batch: 16,
             keeping,
         };
         let config = Config {
@@ -85,6 +86,7 @@ impl Crowd {
             class_lanes: [12, 12, 6],
             age_after: Duration::from_millis(4),
             gap: Duration::from_micros(60),
+            pass: Duration::from_micros(100),
             ..Config::new(engine)
         };
         Self {
@@ -135,7 +137,13 @@ impl Crowd {
         let max_tokens = committed + 1 + self.random.below(24) as u32;
         let job = Job { id, class: *class, prompt: talk.clone(), committed, max_tokens };
         match self.world.submit(job) {
-            Ok(()) => self.requests.push(Request { client, id, since }),
+            Ok(()) => {
+                self.requests.push(Request { client, id, since });
+                if self.world.scheduler.wants_yield() {
+                    let fed = self.random.below(32) as usize;
+                    self.world.give_up(fed);
+                }
+            }
             Err(refusal) => assert_eq!(refusal.code, "context_length_exceeded"),
         }
     }
@@ -154,7 +162,10 @@ impl Crowd {
                 self.deaths += 1;
             }
             1..=12 => self.world.fail(StepFault::Capacity),
-            13..=40 => self.world.fail(StepFault::Yielded),
+            13..=40 => {
+                let fed = self.random.below(32) as usize;
+                self.world.give_up(fed);
+            }
             41..=80 => self.world.engine.loses += 1,
             81..=180 if !self.requests.is_empty() => {
                 let at = self.random.below(self.requests.len() as u64) as usize;

@@ -98,7 +98,7 @@ fn a_step_that_was_given_up_is_planned_anew() {
     world.submit(job(0, &prompt(0, 20, 3), 3)).expect("room");
     world.submit(job(1, &prompt(1, 20, 3), 3)).expect("room");
     world.cancel(JobId(0));
-    world.fail(StepFault::Yielded);
+    world.give_up(0);
     assert_eq!((runs(world.step.as_ref(), 0), runs(world.step.as_ref(), 1)), (0, 20));
     world.run();
 }

@@ -5,6 +5,7 @@ mod crowd;
 mod faults;
 mod follow;
 mod lanes;
+mod load;
 mod many;
 mod preempt;
 mod prefixes;
@@ -30,6 +31,7 @@ const ENGINE: Engine = Engine {
     copying: Copying::Never,
     mixes: true,
     neighbours: false,
+    micro_batch: u32::MAX,
     keeping: Keeping { rest_tokens: None, host_bytes: 0, state_bytes: 0, token_bytes: 0, copy_tokens: 128 },
 };
 

@@ -3,7 +3,7 @@
 use super::world::World;
 use super::{ENGINE, MILLISECOND, job, of_class, prompt, runs, world};
 use superfluid_core::Duration;
-use superfluid_core::sched::{Class, Config, Engine, JobId, Step, StepFault};
+use superfluid_core::sched::{Class, Config, Engine, JobId, Step};
 
 /// Jobs in the order of a step's rows.
 fn jobs(step: &Step) -> Vec<u64> {
@@ -58,7 +58,7 @@ fn a_prompt_has_short_chunks_beside_a_more_urgent_one() {
         let mut world = world(Engine { step_tokens: 512, ..ENGINE });
         world.submit(of_class(Class::Background, job(0, &prompt(0, 900, 3), 3))).expect("room");
         world.submit(of_class(class, job(1, &prompt(1, 40, 3), 3))).expect("room");
-        world.fail(StepFault::Yielded);
+        world.give_up(0);
         assert_eq!(runs(world.step.as_ref(), 1), 40);
         assert_eq!(runs(world.step.as_ref(), 0), most.min(512 - 40));
         world.run();
@@ -192,8 +192,8 @@ fn a_starved_prompt_takes_half_a_step_from_the_others() {
     world.run();
 }
 
-/// A long pass of lower classes is worth giving up for somebody urgent who can start, but no two
-/// in a row.
+/// A long pass of lower classes is worth giving up for somebody urgent who can start, but not again
+/// before enough was run that stayed.
 #[test]
 fn a_long_pass_yields_to_an_urgent_job_once() {
     let mut world = world(Engine { step_tokens: 512, ..ENGINE });
@@ -203,7 +203,7 @@ fn a_long_pass_yields_to_an_urgent_job_once() {
     assert!(!world.scheduler.wants_yield(), "no more urgent than what runs");
     world.submit(of_class(Class::Interactive, job(2, &prompt(2, 5, 3), 3))).expect("room");
     assert!(world.scheduler.wants_yield());
-    world.fail(StepFault::Yielded);
+    world.give_up(0);
     assert_eq!(step(&world).rows[0].job, JobId(2));
     world.submit(of_class(Class::Interactive, job(3, &prompt(3, 5, 3), 3))).expect("room");
     assert!(!world.scheduler.wants_yield(), "work must get on");
@@ -237,7 +237,7 @@ fn a_pass_yields_when_half_of_it_is_for_nobody() {
     assert!(!world.scheduler.wants_yield(), "one of ten tokens");
     assert!(world.cancel(JobId(2)));
     assert!(world.scheduler.wants_yield(), "nine of ten");
-    world.fail(StepFault::Yielded);
+    world.give_up(0);
     assert_eq!(jobs(step(&world)), [1]);
     assert!(!world.scheduler.wants_yield());
     assert!(world.cancel(JobId(1)));

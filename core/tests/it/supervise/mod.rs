@@ -24,6 +24,7 @@ fn loaded() -> Loaded {
             copying: Copying::Shares,
             mixes: true,
             neighbours: false,
+            micro_batch: u32::MAX,
             keeping: Default::default(),
         },
         description: "mock".into(),

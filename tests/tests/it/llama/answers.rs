@@ -5,7 +5,7 @@ use std::cell::Cell;
 use superfluid_core::sched::{Copying, Cut, SeqId, SeqOp, Token};
 use superfluid_core::wire::LoadSpec;
 use superfluid_tests::things;
-use superfluid_worker_kit::{Batch, BatchRow, Model, Pick, Picked, Runtime};
+use superfluid_worker_kit::{Batch, BatchRow, Model, Pick, Picked, Runtime, StepError};
 
 /// Feeds tokens to a sequence that holds `start` and returns what follows.
 pub(super) fn next(model: &mut Model, seq: u32, start: usize, tokens: &[Token], pick: Pick) -> Token {
@@ -112,12 +112,16 @@ fn loading_goes_on_in_thousandths_and_can_be_given_up() {
 }
 
 #[test]
-fn a_step_that_is_given_up_leaves_every_sequence_as_it_was() {
+fn a_step_that_is_given_up_keeps_what_it_says_it_fed() {
     let Some(mut model) = given::small_model(2, 2048) else { return };
     let prompt = model.vocabulary.tokenize(QUESTION, true, true).expect("tokens");
     let expected = next(&mut model, 0, 0, &prompt, Pick::Argmax);
-    let long: Vec<Token> = prompt.iter().copied().cycle().take(1500).collect();
-    for patience in [0, 1, 40, 900] {
+    let long: Vec<Token> = prompt.iter().copied().cycle().take(700).collect();
+    let whole = next(&mut model, 1, 0, &long, Pick::Argmax);
+    model.primitives.apply(SeqOp::Clear { seq: SeqId(1) }).expect("cleared");
+    let mut kept = 0;
+    // Until it has the patience for the whole pass.
+    for patience in (0..).step_by(400) {
         let asked = Cell::new(0);
         let abort = || {
             asked.set(asked.get() + 1);
@@ -128,9 +132,20 @@ fn a_step_that_is_given_up_leaves_every_sequence_as_it_was() {
             BatchRow { seq: 1, start: 0, tokens: &long, pick: Pick::Argmax },
         ];
         let result = model.primitives.step(Batch { rows: &rows }, &abort);
-        assert_eq!(result, Err(superfluid_worker_kit::StepError::Aborted), "after {patience} questions");
-        assert_eq!(model.primitives.cells_used(), 42);
+        let Err(StepError::Aborted { fed }) = result else {
+            assert_eq!(result, Ok(()), "after {patience} questions");
+            model.primitives.apply(SeqOp::Truncate { seq: SeqId(0), len: 42 }).expect("cut");
+            break;
+        };
+        assert_eq!(fed[0], 0, "what a decode row brought is gone");
+        assert_eq!(model.primitives.cells_used(), 42 + fed[1]);
+        kept = kept.max(fed[1]);
+        // The whole prompt from here on and from its start is the same to the model.
+        let rest = next(&mut model, 1, fed[1] as usize, &long[fed[1] as usize..], Pick::Argmax);
+        assert_eq!(rest, whole, "after {fed:?}");
+        model.primitives.apply(SeqOp::Clear { seq: SeqId(1) }).expect("cleared");
     }
+    assert_eq!(kept, 513, "one beside the decode row, then a micro-batch of 512");
     let second = next(&mut model, 0, 42, &[expected], Pick::Argmax);
     assert_eq!(model.vocabulary.piece(second), b" capital");
 }

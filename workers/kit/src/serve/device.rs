@@ -77,7 +77,7 @@ fn pass(
     let give_up = || brain.borrow_mut().should_give_up();
     primitives.step(Batch { rows: &rows }, &give_up).map_err(|error| match error {
         StepError::Capacity => StepFault::Capacity,
-        StepError::Aborted => StepFault::Yielded,
+        StepError::Aborted { fed } => StepFault::Yielded { fed },
         StepError::Fatal(refusal) => StepFault::Fatal { refusal },
     })?;
     let mut brain = brain.borrow_mut();

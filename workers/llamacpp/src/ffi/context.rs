@@ -100,6 +100,7 @@ pub struct Context {
     abort: Box<AbortSlot>,
     vocab: u32,
     seqs: u32,
+    micro_batch: u32,
     batch: BatchMemory,
     pace: Option<Pace>,
     /// For each row of the last pass, where its output is in the batch.
@@ -229,6 +230,7 @@ impl Context {
             abort,
             vocab,
             seqs,
+            micro_batch: params.n_ubatch.min(batch),
             batch: BatchMemory::new(batch as usize),
             pace: spec.paced.then(|| Pace::new(spec.threads)),
             outputs: Vec::new(),
@@ -255,6 +257,11 @@ impl Context {
     pub fn cells(&self) -> u32 {
         // SAFETY: the context is alive as long as self.
         unsafe { (self.model.library.symbols.llama_n_ctx)(self.raw.as_ptr()) }
+    }
+
+    /// Tokens that are computed in one go.
+    pub fn micro_batch(&self) -> u32 {
+        self.micro_batch
     }
 
     /// Tokens one pass can carry.
@@ -430,6 +437,11 @@ impl Context {
 
     pub(super) fn library(&self) -> &'static Library {
         self.model.library
+    }
+
+    /// Tokens a sequence holds.
+    pub fn held(&self, seq: u32) -> u32 {
+        u32::try_from(self.last_position(seq) + 1).unwrap_or(0)
     }
 
     /// The last position a sequence holds; negative where it is empty.

@@ -13,8 +13,8 @@ use reference::{Course, bill};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use superfluid_core::sched::{
-    Class, Config, Event, Finish, Job, JobId, RowResult, Scheduler, Step, StepFault, StepOutcome, Token,
-    Usage, Want,
+    Class, Config, Event, Finish, Job, JobId, RowResult, Rows, Scheduler, Step, StepFault, StepOutcome,
+    Token, Usage, Want,
 };
 use superfluid_core::{Duration, Instant, Refusal};
 
@@ -110,7 +110,7 @@ impl World {
         let Some(step) = self.step.take() else { return };
         if !self.engine.lost.is_empty() {
             self.step = Some(step);
-            self.fail(StepFault::Yielded);
+            self.give_up(0);
             return;
         }
         if !self.engine.has_room(&step) {
@@ -132,24 +132,58 @@ impl World {
         });
         let result = Ok(results.collect());
         for rows in &step.rows {
-            // A job that took the id of one cancelled in this step has not started.
-            let entry = self.entry(rows.job);
-            if entry.started.is_some() {
-                entry.ran += rows.tokens.len();
-                entry.ran_from = Some(entry.ran_from.map_or(rows.start, |from| from.min(rows.start)));
-            }
+            self.note_run(rows, rows.tokens.len());
         }
         self.answer(StepOutcome { id: step.id, elapsed, result });
     }
 
     /// Fails the step in flight.
     pub(crate) fn fail(&mut self, fault: StepFault) {
+        self.fail_after(fault, Duration::from_micros(5));
+    }
+
+    fn fail_after(&mut self, fault: StepFault, elapsed: Duration) {
         let Some(step) = self.step.take() else { return };
         // The states that were lost are told, whatever else happened to the step.
         let lost = self.engine.take_lost();
         let fault = if lost.is_empty() { fault } else { StepFault::Lost { states: lost } };
-        self.faulty |= !matches!(fault, StepFault::Yielded | StepFault::Lost { .. });
-        self.answer(StepOutcome { id: step.id, elapsed: Duration::from_micros(5), result: Err(fault) });
+        self.faulty |= !matches!(fault, StepFault::Yielded { .. } | StepFault::Lost { .. });
+        self.answer(StepOutcome { id: step.id, elapsed, result: Err(fault) });
+    }
+
+    /// Gives the step in flight up at once, after so many of its tokens.
+    pub(crate) fn give_up(&mut self, tokens: usize) {
+        self.give_up_after(tokens, Duration::from_micros(5));
+    }
+
+    /// Gives the step in flight up after so many of its tokens, as far as an engine can: whole entries
+    /// first, and none that wants a token.
+    pub(crate) fn give_up_after(&mut self, mut tokens: usize, elapsed: Duration) {
+        let Some(step) = &self.step else { return };
+        if !self.engine.lost.is_empty() || !self.engine.has_room(step) {
+            tokens = 0;
+        }
+        let mut fed = Vec::new();
+        for rows in &self.step.clone().expect("a step").rows {
+            let most = rows.tokens.len() - usize::from(rows.want == Want::Token);
+            let take = most.min(tokens);
+            tokens -= take;
+            fed.push(take as u32);
+            if take > 0 {
+                self.engine.feed(&Rows { tokens: rows.tokens[..take].to_vec(), ..rows.clone() });
+                self.note_run(rows, take);
+            }
+        }
+        self.fail_after(StepFault::Yielded { fed }, elapsed);
+    }
+
+    fn note_run(&mut self, rows: &Rows, tokens: usize) {
+        // A job that took the id of one cancelled in this step has not started.
+        let entry = self.entry(rows.job);
+        if entry.started.is_some() {
+            entry.ran += tokens;
+            entry.ran_from = Some(entry.ran_from.map_or(rows.start, |from| from.min(rows.start)));
+        }
     }
 
     /// A new worker in place of one that died. Its jobs have failed.
@@ -270,6 +304,11 @@ impl World {
     /// The job that has, or had last, this id.
     pub(crate) fn entry(&mut self, id: JobId) -> &mut Entry {
         self.book.get_mut(&id).and_then(|entries| entries.last_mut()).expect("a known job")
+    }
+
+    /// The job that has, or had last, this id.
+    pub(crate) fn entry_of(&self, id: JobId) -> &Entry {
+        self.book[&id].last().expect("a known job")
     }
 
     fn note(&mut self, what: std::fmt::Arguments<'_>) {

@@ -51,6 +51,7 @@ fn set_up(bytes: &mut Bytes<'_>) -> World {
         copying,
         mixes: passes.is_multiple_of(2),
         neighbours: passes >= 2,
+        micro_batch: 1 + bytes.below(16),
         keeping: keeping(bytes),
     };
     let mut world = World::new(Config {
@@ -58,6 +59,7 @@ fn set_up(bytes: &mut Bytes<'_>) -> World {
         queue_per_class: 1 + bytes.below(12) as usize,
         age_after: Duration::from_micros(u64::from(bytes.next()) * 4),
         gap: Duration::from_micros(u64::from(bytes.next())),
+        pass: Duration::from_micros(u64::from(bytes.next())),
         class_lanes: [bytes.below(6), bytes.below(6), bytes.below(6)],
         share_from: 1 + bytes.below(12),
         save_from: 1 + bytes.below(6),
@@ -95,7 +97,10 @@ fn input(world: &mut World, bytes: &mut Bytes<'_>) {
             let id = JobId(u64::from(bytes.next()) % (ids.len() as u64 + 1));
             world.cancel(id);
         }
-        7 => world.fail(StepFault::Yielded),
+        7 => {
+            let fed = bytes.below(32) as usize;
+            world.give_up(fed);
+        }
         8 => match bytes.below(16) {
             0 => world.fail(StepFault::Fatal { refusal: Refusal::new("fatal", "the engine died") }),
             1..=4 => world.fail(StepFault::Capacity),
