@@ -2,12 +2,12 @@
 //!
 //! Names, types and labels are the documented ones of `docs/metrics.md`; the library formats them.
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::{EncodeLabelSet, prometheus_text, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -55,6 +55,11 @@ pub(crate) type Counts<S> = Family<S, Counter>;
 
 type Histograms<S> = Family<S, Histogram, fn() -> Histogram>;
 
+/// The unit of what counts tokens.
+pub(crate) fn tokens() -> Unit {
+    Unit::Other("tokens".into())
+}
+
 /// See the module. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Counted>);
@@ -80,12 +85,12 @@ impl Default for Metrics {
         let gap: Histograms<Of> = Family::new_with_constructor(|| Histogram::new(GAP));
         registry.register("requests", "Requests that ended, by how", ended.clone());
         registry.register("refusals", "Requests that were refused or failed, by code", refused.clone());
-        registry.register("prefill_tokens", "Prompt tokens that were run", prefilled.clone());
-        registry.register("decode_tokens", "Tokens that were generated", decoded.clone());
+        registry.register_with_unit("prefill", "Prompt tokens that were run", tokens(), prefilled.clone());
+        registry.register_with_unit("decode", "Tokens that were generated", tokens(), decoded.clone());
         let words = "From a request to its first token, every wait included";
-        registry.register("time_to_first_token_seconds", words, first.clone());
+        registry.register_with_unit("time_to_first_token", words, Unit::Seconds, first.clone());
         let words = "From a token to the next of the same request";
-        registry.register("inter_token_seconds", words, gap.clone());
+        registry.register_with_unit("inter_token", words, Unit::Seconds, gap.clone());
         Self(Arc::new(Counted { registry, ended, refused, prefilled, decoded, first, gap }))
     }
 }
@@ -117,14 +122,23 @@ impl Metrics {
         self.0.gap.get_or_create_owned(&Of { model: model.into() })
     }
 
-    /// Everything, with what `add` registers.
-    pub(crate) fn encode(&self, add: impl FnOnce(&mut Registry)) -> Result<String, std::fmt::Error> {
+    /// Everything, with what `add` registers: in the OpenMetrics form, or in Prometheus' older one,
+    /// which names a counter with its `_total` and knows no units.
+    pub(crate) fn encode(
+        &self,
+        openmetrics: bool,
+        add: impl FnOnce(&mut Registry),
+    ) -> Result<String, std::fmt::Error> {
         let mut now = Registry::with_prefix("superfluid");
         add(&mut now);
         let mut body = String::new();
-        text::encode_registry(&mut body, &now)?;
-        text::encode_registry(&mut body, &self.0.registry)?;
-        text::encode_eof(&mut body)?;
+        if openmetrics {
+            text::encode_registry(&mut body, &now)?;
+            text::encode(&mut body, &self.0.registry)?;
+        } else {
+            prometheus_text::encode(&mut body, &now)?;
+            prometheus_text::encode(&mut body, &self.0.registry)?;
+        }
         Ok(body)
     }
 }

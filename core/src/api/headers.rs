@@ -67,3 +67,24 @@ pub fn check_content_type(header: Option<&[u8]>) -> Result<(), Refusal> {
     let message = format!("content-type must be application/json, and is '{kind}'");
     Err(Refusal::new(codes::INVALID_HEADER, message).param("content-type"))
 }
+
+/// Whether the `Accept` headers of a scraper ask for the OpenMetrics text format, and do not prefer
+/// plain text to it.
+pub fn wants_openmetrics<'a>(accept: impl IntoIterator<Item = &'a [u8]>) -> bool {
+    let (mut openmetrics, mut plain) = (0.0_f32, 0.0_f32);
+    for range in accept.into_iter().flat_map(|header| header.split(|&byte| byte == b',')) {
+        let mut parts = range.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let kind = parts.next().unwrap_or_default();
+        let quality = parts.find_map(|part| part.strip_prefix(b"q=").or_else(|| part.strip_prefix(b"Q=")));
+        let quality = quality.map_or(Some(1.0), |text| core::str::from_utf8(text).ok()?.parse().ok());
+        let slot = if kind.eq_ignore_ascii_case(b"application/openmetrics-text") {
+            &mut openmetrics
+        } else if kind.eq_ignore_ascii_case(b"text/plain") {
+            &mut plain
+        } else {
+            continue;
+        };
+        *slot = slot.max(quality.unwrap_or(0.0));
+    }
+    openmetrics > 0.0 && openmetrics >= plain
+}

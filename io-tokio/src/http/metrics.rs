@@ -3,21 +3,25 @@
 use super::State;
 use super::models::views;
 use super::reply::{Payload, Reply, refusal, with};
-use crate::metrics::{Counts, Gauges, Of, OfClass, OfTier};
+use crate::metrics::{Counts, Gauges, Of, OfClass, OfTier, tokens};
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
+use prometheus_client::encoding::prometheus_text;
+use prometheus_client::registry::Unit;
 use superfluid_core::Refusal;
+use superfluid_core::api;
 use superfluid_core::fleet::Standing;
 use superfluid_core::sched::Class;
 
-/// The format the library writes, which Prometheus and its kin read.
-const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The form for who asks for it; others get the older one, which every scraper reads.
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Where a reused token's state was.
 const TIERS: [&str; 3] = ["device", "host", "disk"];
 
-pub(super) fn answer(state: &State) -> Reply {
-    let body = state.fleet.metrics().encode(|registry| {
+pub(super) fn answer(state: &State, headers: &HeaderMap) -> Reply {
+    let openmetrics = api::wants_openmetrics(headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
+    let body = state.fleet.metrics().encode(openmetrics, |registry| {
         let (waiting, running, usage) = (Gauges::<Of>::default(), Gauges::default(), Gauges::default());
         let (queued, loaded) = (Gauges::<OfClass>::default(), Gauges::<Of>::default());
         let (lanes, cells, pool) = (Gauges::<Of>::default(), Gauges::default(), Gauges::default());
@@ -56,7 +60,8 @@ pub(super) fn answer(state: &State) -> Reply {
         }
         registry.register("requests_waiting", "Requests without a lane", waiting);
         registry.register("requests_running", "Requests with a lane", running);
-        registry.register("kv_cache_usage_ratio", "Share of the KV cells that is used", usage);
+        let ratio = Unit::Other("ratio".into());
+        registry.register_with_unit("kv_cache_usage", "Share of the KV cells that is used", ratio, usage);
         registry.register("queue_requests", "Requests that wait in the worker for a lane", queued);
         registry.register("model_loaded", "Whether the model is loaded", loaded);
         registry.register("lanes", "Requests that can run at once", lanes);
@@ -65,11 +70,12 @@ pub(super) fn answer(state: &State) -> Reply {
         registry.register("worker_restarts", "Worker processes started after a crash", restarts);
         registry.register("continuations", "Requests given to a successor of their worker", continued);
         registry.register("preemptions", "Lanes given to more urgent requests", preempted);
-        registry.register("cached_tokens", "Prompt tokens whose state was reused", cached);
+        registry.register_with_unit("cached", "Prompt tokens whose state was reused", tokens(), cached);
     });
+    let form = if openmetrics { OPENMETRICS } else { prometheus_text::CONTENT_TYPE };
     match body {
         Ok(body) => {
-            with(StatusCode::OK, HeaderValue::from_static(TYPE), None, Payload::Whole(Some(body.into())))
+            with(StatusCode::OK, HeaderValue::from_static(form), None, Payload::Whole(Some(body.into())))
         }
         Err(error) => refusal(&Refusal::new("internal_error", format!("no metrics: {error}"))),
     }

@@ -146,7 +146,7 @@ async fn dispatch(state: &State, request: Request<Incoming>, id: &str) -> Reply 
     match (place, &parts.method) {
         (Place::Health, &Method::GET | &Method::HEAD) => health::answer(state),
         (Place::Ready, &Method::GET | &Method::HEAD) => health::ready(state),
-        (Place::Metrics, &Method::GET | &Method::HEAD) => metrics::answer(state),
+        (Place::Metrics, &Method::GET | &Method::HEAD) => metrics::answer(state, &parts.headers),
         (Place::Models, &Method::GET | &Method::HEAD) => models::list(state),
         (Place::Model(name), &Method::GET | &Method::HEAD) => models::one(state, name).unwrap_or_else(noted),
         (Place::Generate(endpoint), &Method::POST) => {

@@ -1,6 +1,6 @@
 //! What is told of requests: metrics, ids, deadlines, numbers that are current.
 
-use crate::client::{Client, ask, get, post};
+use crate::client::{Answer, Client, ask, get, post};
 use crate::rig::{CHAT, STREAM, ahead, start};
 use superfluid_core::wire::{Stats, ToDaemon, ToWorker};
 
@@ -10,11 +10,48 @@ fn chat(headers: &str) -> String {
 }
 
 async fn metrics(rig: &crate::rig::Rig) -> String {
-    let answer = get(rig.address, "/metrics").await;
-    assert_eq!(answer.status, 200);
+    let answer = scraped(rig, "Accept: application/openmetrics-text;version=1.0.0\r\n").await;
     assert!(answer.head.contains("content-type: application/openmetrics-text"), "{}", answer.head);
     assert!(answer.body.ends_with("# EOF\n"), "{}", answer.body);
     answer.body
+}
+
+async fn scraped(rig: &crate::rig::Rig, accept: &str) -> Answer {
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\n{accept}Connection: close\r\n\r\n");
+    let answer = ask(rig.address, request).await;
+    assert_eq!(answer.status, 200);
+    answer
+}
+
+#[tokio::test]
+async fn metrics_are_in_the_form_that_the_scraper_asks_for() {
+    let (rig, mut fake) = start().await;
+    let asked = tokio::spawn(ask(rig.address, post("/v1/chat/completions", CHAT)));
+    let job = fake.job().await;
+    fake.text(job.id, "one");
+    fake.finish(job.id);
+    assert_eq!(asked.await.unwrap().status, 200);
+    let counted = r#"superfluid_decode_tokens_total{model="tiny"} 2"#;
+    for accept in ["", "Accept: text/plain;version=0.0.4\r\n", "Accept: */*\r\n"] {
+        let plain = scraped(&rig, accept).await;
+        assert!(plain.head.contains("content-type: text/plain; version=0.0.4"), "{}", plain.head);
+        // The older form names a counter as its samples are named, and ends without a mark.
+        for part in ["# TYPE superfluid_decode_tokens_total counter\n", counted] {
+            assert!(plain.body.contains(part), "{part} is not in\n{}", plain.body);
+        }
+        assert!(!plain.body.contains("# EOF") && !plain.body.contains("# UNIT"), "{}", plain.body);
+    }
+    let open = metrics(&rig).await;
+    for part in [
+        "# TYPE superfluid_decode_tokens counter\n",
+        "# UNIT superfluid_decode_tokens tokens\n",
+        "# UNIT superfluid_time_to_first_token_seconds seconds\n",
+        "# UNIT superfluid_inter_token_seconds seconds\n",
+        "# UNIT superfluid_kv_cache_usage_ratio ratio\n",
+        counted,
+    ] {
+        assert!(open.contains(part), "{part} is not in\n{open}");
+    }
 }
 
 #[tokio::test]

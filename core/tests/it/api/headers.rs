@@ -1,6 +1,8 @@
 //! Headers that decide something.
 
-use superfluid_core::api::{ErrorReply, check_content_type, parse_class, parse_deadline, request_id};
+use superfluid_core::api::{
+    ErrorReply, check_content_type, parse_class, parse_deadline, request_id, wants_openmetrics,
+};
 use superfluid_core::sched::Class;
 
 #[test]
@@ -70,4 +72,27 @@ fn request_ids_are_short_and_plain() {
         assert_eq!(request_id(Some(bad.as_bytes())), None, "{bad:?}");
     }
     assert_eq!(request_id(None), None);
+}
+
+#[test]
+fn openmetrics_is_for_who_asks_for_it() {
+    // Prometheus 2 and 3, and vmagent.
+    let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;\
+                      version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
+    for (accept, wants) in [
+        (&[prometheus][..], true),
+        (&["Application/OpenMetrics-Text"], true),
+        (&["text/html", "application/openmetrics-text"], true),
+        (&["text/plain;version=0.0.4;q=0.5, application/openmetrics-text;q=0.75"], true),
+        (&["text/plain;version=0.0.4"], false),
+        (&["text/plain;version=0.0.4;q=1,*/*;q=0.1"], false),
+        (&["application/openmetrics-text;q=0.1,text/plain"], false),
+        (&["application/openmetrics-text;q=0"], false),
+        (&["application/openmetrics-text;q=much"], false),
+        (&["*/*"], false),
+        (&["", ";q=", "\u{e9}"], false),
+        (&[], false),
+    ] {
+        assert_eq!(wants_openmetrics(accept.iter().map(|text| text.as_bytes())), wants, "{accept:?}");
+    }
 }
