@@ -16,7 +16,8 @@ const DEFAULT_MAX_TOKENS: u32 = 16;
 /// Parses a completion request. `served` are the ids of the models that are served.
 ///
 /// The prompt is a string or an array of token ids, or an array with one of these. Without
-/// `max_tokens` 16 tokens are generated, as the OpenAI API has it.
+/// `max_tokens` 16 tokens are generated, as the OpenAI API has it. Its 0, which is for scoring a prompt
+/// with `echo`, is refused as `echo` is: nothing would be generated.
 ///
 /// # Errors
 /// As [`parse_chat`](super::parse_chat).
@@ -32,7 +33,7 @@ pub fn parse_completion(body: &[u8], bounds: &Bounds, served: &[&str]) -> Result
     let max_tokens = sampling::take_max_tokens(&mut fields, &["max_tokens", "max_completion_tokens"])?;
     let stop = request::take_stop(&mut fields)?;
     let ignore_eos = fields.take_bool("ignore_eos")?.unwrap_or(false);
-    let logprobs = fields.take_integer("logprobs", 0..=20)?;
+    let logprobs = fields.take_integer("logprobs", 0..=5)?;
     if fields.take_bool("echo")? == Some(true) {
         return Err(fields.refuse(codes::UNSUPPORTED_PARAMETER, "echo", "is not supported"));
     }

@@ -91,15 +91,15 @@ impl Fields {
         }
     }
 
-    /// Takes a number within `range`.
+    /// Takes a number within `range`, which is asked before rounding.
     pub(super) fn take_number(
         &mut self,
         name: &str,
-        range: RangeInclusive<f32>,
+        range: RangeInclusive<f64>,
     ) -> Result<Option<f32>, Refusal> {
         let Some(value) = self.take(name) else { return Ok(None) };
         let Some(number) = value.as_f64() else { return Err(self.mistyped(name, "a number", &value)) };
-        match to_f32(number).filter(|number| range.contains(number)) {
+        match Some(number).filter(|number| range.contains(number)).and_then(to_f32) {
             Some(number) => Ok(Some(number)),
             None => Err(self.out_of_range(name, &range, &value)),
         }

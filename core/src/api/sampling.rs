@@ -19,13 +19,8 @@ pub(super) fn take_sampling(fields: &mut Fields) -> Result<Sampling, Refusal> {
     let default = Sampling::default();
     let temperature = fields.take_number("temperature", 0.0..=2.0)?.unwrap_or(default.temperature);
     let top_p = fields.take_number("top_p", 0.0..=1.0)?;
-    if top_p == Some(0.0) {
-        return Err(fields.refuse(
-            codes::INVALID_VALUE,
-            "top_p",
-            "must be above 0 (greedy is temperature 0)",
-        ));
-    }
+    // Of nothing the likeliest token is left, which greedy says in a way that every runtime knows.
+    let greedy = temperature < COLDEST || top_p == Some(0.0);
     // -1 is what some clients send for "off".
     let top_k = fields.take_integer("top_k", -1..=MAX_TOP_K)?.unwrap_or(0).max(0);
     let repeat = fields.take_number("repeat_penalty", 0.01..=2.0)?;
@@ -35,9 +30,9 @@ pub(super) fn take_sampling(fields: &mut Fields) -> Result<Sampling, Refusal> {
         return Err(fields.refuse(codes::INVALID_VALUE, "repetition_penalty", reason));
     }
     Ok(Sampling {
-        temperature: if temperature < COLDEST { 0.0 } else { temperature },
+        temperature: if greedy { 0.0 } else { temperature },
         top_k: u32::try_from(top_k).unwrap_or(0),
-        top_p: top_p.unwrap_or(default.top_p),
+        top_p: top_p.filter(|&top_p| top_p > 0.0).unwrap_or(default.top_p),
         min_p: fields.take_number("min_p", 0.0..=1.0)?.unwrap_or(default.min_p),
         presence_penalty: fields.take_number("presence_penalty", -2.0..=2.0)?.unwrap_or(0.0),
         frequency_penalty: fields.take_number("frequency_penalty", -2.0..=2.0)?.unwrap_or(0.0),
@@ -83,7 +78,7 @@ fn take_logit_bias(fields: &mut Fields) -> Result<BTreeMap<Token, f32>, Refusal>
             let reason = format!("has the key {}, which is no token id", show(&Value::String(key)));
             return Err(fields.refuse(codes::INVALID_VALUE, "logit_bias", &reason));
         };
-        let bias = value.as_f64().and_then(to_f32).filter(|bias| (-100.0..=100.0).contains(bias));
+        let bias = value.as_f64().filter(|bias| (-100.0..=100.0).contains(bias)).and_then(to_f32);
         let Some(bias) = bias else {
             let value = if value.is_number() { show(&value) } else { kind(&value).into() };
             let reason = format!("must hold numbers from -100 to 100, and has {value} for token {token}");

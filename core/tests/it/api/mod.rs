@@ -6,6 +6,7 @@ mod messages;
 mod parameters;
 mod play;
 mod props;
+mod ranges;
 mod reply;
 mod snapshots;
 

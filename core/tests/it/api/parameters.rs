@@ -141,8 +141,6 @@ fn case_p06_bad_sampling_values_are_refused_for_that_request() {
         ("temperature", json!("NaN"), "invalid_type"),
         ("temperature", json!(1e308), "invalid_value"),
         ("temperature", json!(2.01), "invalid_value"),
-        ("top_p", json!(0), "invalid_value"),
-        ("top_p", json!(1e-300), "invalid_value"),
         ("top_p", json!(2), "invalid_value"),
         ("min_p", json!(-0.1), "invalid_value"),
         ("presence_penalty", json!(99), "invalid_value"),
