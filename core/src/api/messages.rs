@@ -3,6 +3,9 @@
 //! A message leaves with `role` and `content`; text parts are joined, so that a string and the same
 //! text in parts are one prompt. `developer` is `system`. An assistant's `null` content is the empty
 //! string, which every template can put out.
+//!
+//! Fields that nobody knows, in a message, a part or a call, are passed over: a client sends back a
+//! history that others wrote, with marks of their own, and can't type it again.
 
 use super::codes;
 use super::fields::{Fields, short, wrong_type};
@@ -14,11 +17,6 @@ use alloc::vec::Vec;
 use serde_json::{Map, Value};
 
 const PARAM: &str = "messages";
-
-/// Fields that a server of this API wrote and a client sends back; no template reads them. The
-/// last one marks text for another service's cache.
-const IGNORED: [&str; 6] =
-    ["refusal", "annotations", "audio", "reasoning", "reasoning_details", "cache_control"];
 
 /// Takes `messages`, which must be there.
 pub(super) fn take_messages(fields: &mut Fields, most: usize) -> Result<(Vec<Value>, Media), Refusal> {
@@ -55,6 +53,10 @@ fn take_message(index: usize, message: Value, media: &mut Media) -> Result<Value
     let mut calls = Vec::new();
     if role == "assistant" {
         calls = take_calls(&mut fields, &at)?;
+        if fields.take("function_call").is_some() {
+            let reason = "is not supported: send the call in 'tool_calls'";
+            return Err(fields.refuse(codes::UNSUPPORTED_PARAMETER, "function_call", reason));
+        }
         if let Some(reasoning) = fields.take_string("reasoning_content")? {
             out.insert("reasoning_content".into(), reasoning.into());
         }
@@ -81,8 +83,6 @@ fn take_message(index: usize, message: Value, media: &mut Media) -> Result<Value
     if let Some(name) = fields.take_string("name")? {
         out.insert("name".into(), name.into());
     }
-    fields.ignore(&IGNORED);
-    fields.refuse_rest()?;
     Ok(Value::Object(out))
 }
 
@@ -111,8 +111,6 @@ fn take_content(content: Value, at: &str, media: &mut Media) -> Result<Value, Re
                     return Err(fields.refuse(codes::MISSING_PARAMETER, &kind, "is missing"));
                 };
                 text.push_str(&piece);
-                fields.ignore(&["cache_control", "annotations"]);
-                fields.refuse_rest()?;
             }
             "image_url" | "input_image" | "image" => media.image = true,
             "input_audio" | "audio_url" | "audio" => media.audio = true,
@@ -145,10 +143,6 @@ fn take_calls(fields: &mut Fields, at: &str) -> Result<Vec<Value>, Refusal> {
         let mut function = Fields::inside(function, format!("{at}.function"), PARAM)?;
         let name = need_string(&mut function, "name")?;
         let arguments = need_string(&mut function, "arguments")?;
-        function.refuse_rest()?;
-        // Its place in a stream, which clients that joined one keep.
-        given.ignore(&["index"]);
-        given.refuse_rest()?;
         let function = Map::from_iter([
             (String::from("name"), Value::from(name)),
             (String::from("arguments"), Value::from(arguments)),

@@ -11,7 +11,8 @@
 //! is a 400 `unsupported_parameter` that names it, and so is one nobody knows: as the OpenAI API
 //! does, and unlike servers that ignore it, since a mistyped or unsupported parameter that is
 //! silently ignored gives a wrong answer with status 200. Parameters without influence on the
-//! answer (`user`, `metadata`, `store`, …) are accepted and ignored.
+//! answer (`user`, `metadata`, `store`, …) are accepted and ignored, and so is what nobody knows
+//! inside a conversation.
 
 mod body;
 mod chat;

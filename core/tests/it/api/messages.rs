@@ -115,11 +115,30 @@ fn case_p12_text_parts_are_the_string_they_join_to() {
 }
 
 #[test]
-fn a_field_of_a_message_that_nobody_knows_is_refused_by_name() {
-    let refusal =
-        chat(&json!({"messages": [{"role": "user", "content": "x", "partial": true}]})).unwrap_err();
-    assert_eq!(refusal.code, "unsupported_parameter");
-    assert!(refusal.message.starts_with("'messages[0].partial'"), "{refusal}");
+fn case_t08_fields_of_others_in_a_conversation_are_passed_over() {
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let plain = json!([
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "b", "tool_call_id": "c1"},
+    ]);
+    let marked = json!([
+        {"role": "user", "id": "m1", "timestamp": 1.5, "opts": {"a": [1]}, "audio": null,
+            "content": [{"type": "text", "text": "a", "id": 7, "cache_control": {"type": "ephemeral"}}]},
+        {"role": "assistant", "content": null, "thinking": "hm", "refusal": "no", "annotations": [{}],
+            "tool_calls": [{"id": "c1", "type": "function", "index": 0, "extra_content": {"google": {}},
+                "function": {"name": "f", "arguments": "{}", "parsed_arguments": {}}}]},
+        {"role": "tool", "content": "b", "tool_call_id": "c1", "status": "done", "is_error": false},
+    ]);
+    assert_eq!(json!(rendered(&marked)), plain);
+    // What the API itself knows and would change the prompt is no mark of others.
+    let legacy =
+        json!([{"role": "assistant", "content": "x", "function_call": {"name": "f", "arguments": "{}"}}]);
+    refused(&legacy, "unsupported_parameter");
+    let refusal = chat(&json!({"messages": legacy})).unwrap_err();
+    assert!(refusal.message.starts_with("'messages[0].function_call'"), "{refusal}");
+    // At the top a name that nobody knows may be one that was mistyped.
+    refuses(chat(&json!({"timestamp": 1})), "unsupported_parameter", "timestamp", &json!("at the top"));
     let kept = json!([{"role": "user", "content": "x", "name": "ann"},
         {"role": "assistant", "content": "y", "reasoning_content": "z"}]);
     assert_eq!(json!(rendered(&kept)), kept);
