@@ -27,6 +27,7 @@ mod models;
 mod paths;
 mod reply;
 mod request;
+mod routes;
 mod sampling;
 mod sse;
 
@@ -38,3 +39,4 @@ pub use json::{Bounds, parse_object};
 pub use models::{ModelCard, model_card, model_list, parse_model};
 pub use reply::{KEEP_ALIVE, Output, Reply, START_WITHIN, Wake};
 pub use request::{Endpoint, Media, Request};
+pub use routes::{Route, Unrouted};

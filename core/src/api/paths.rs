@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 /// Paths of this API, which are no files.
-const OURS: [&str; 3] = ["/v1", "/health", "/metrics"];
+const OURS: [&str; 4] = ["/v1", "/health", "/ready", "/metrics"];
 
 /// `text` with each absolute path cut down to its last part: `/home/ann/m.gguf` is `m.gguf`. A path
 /// may hold spaces in quotes, and in its folders' names. URLs other than `file:` and this API's own paths stay.

@@ -1,4 +1,4 @@
-//! Which request is for whom.
+//! From a request to who answers it.
 
 use super::reply::{Payload, Reply, refusal};
 use super::{State, admin, entry, generate, health, metrics, models};
@@ -7,51 +7,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use superfluid_core::Refusal;
 use superfluid_core::access::Knock;
-use superfluid_core::api::{self, Endpoint, codes};
-use superfluid_core::capability::Workload;
-
-/// Where a path leads.
-#[derive(Clone, Copy)]
-enum Place<'a> {
-    Health,
-    Ready,
-    Metrics,
-    Models,
-    Model(&'a str),
-    Load,
-    Unload,
-    Generate(Endpoint),
-    /// A part of the API that no runtime serves yet; each model's record says why.
-    Other(Workload),
-}
-
-impl<'a> Place<'a> {
-    /// A model may be called `load`; only a POST to it means something else.
-    fn of(method: &Method, path: &'a str) -> Option<Self> {
-        Some(match path {
-            "/health" => Self::Health,
-            "/ready" => Self::Ready,
-            "/metrics" => Self::Metrics,
-            "/v1/models/load" if *method == Method::POST => Self::Load,
-            "/v1/models/unload" if *method == Method::POST => Self::Unload,
-            "/v1/models" => Self::Models,
-            "/v1/chat/completions" => Self::Generate(Endpoint::Chat),
-            "/v1/completions" => Self::Generate(Endpoint::Completion),
-            "/v1/embeddings" => Self::Other(Workload::Embeddings),
-            "/v1/audio/transcriptions" => Self::Other(Workload::Transcription),
-            "/v1/audio/translations" => Self::Other(Workload::Translation),
-            _ => Self::Model(path.strip_prefix("/v1/models/").filter(|id| !id.is_empty())?),
-        })
-    }
-
-    fn allows(self) -> &'static str {
-        if matches!(self, Self::Generate(_) | Self::Other(_) | Self::Load | Self::Unload) {
-            "POST"
-        } else {
-            "GET, HEAD"
-        }
-    }
-}
+use superfluid_core::api::{self, Route, Unrouted};
 
 /// Answers one request.
 pub(super) async fn answer(state: &State, request: Request<Incoming>) -> Reply {
@@ -136,32 +92,27 @@ async fn dispatch(state: &State, request: Request<Incoming>, id: &str) -> Reply 
         refusal(&no)
     };
     let (parts, body) = request.into_parts();
-    let Some(place) = Place::of(&parts.method, parts.uri.path()) else {
-        let path: String = path.chars().take(200).collect();
-        return noted(
-            Refusal::new(codes::NOT_FOUND, format!("there is no {} {path:?} here", parts.method))
-                .hint("POST /v1/chat/completions, POST /v1/completions, GET /v1/models and GET /health are"),
-        );
+    let route = match Route::find(parts.method.as_str(), &path) {
+        Ok(route) => route,
+        Err(Unrouted { refusal, allow }) => {
+            let mut reply = noted(refusal);
+            if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(&allow).ok()) {
+                reply.headers_mut().insert(header::ALLOW, allow);
+            }
+            return reply;
+        }
     };
-    match (place, &parts.method) {
-        (Place::Health, &Method::GET | &Method::HEAD) => health::answer(state),
-        (Place::Ready, &Method::GET | &Method::HEAD) => health::ready(state),
-        (Place::Metrics, &Method::GET | &Method::HEAD) => metrics::answer(state, &parts.headers),
-        (Place::Models, &Method::GET | &Method::HEAD) => models::list(state),
-        (Place::Model(name), &Method::GET | &Method::HEAD) => models::one(state, name).unwrap_or_else(noted),
-        (Place::Generate(endpoint), &Method::POST) => {
+    match route {
+        Route::Health => health::answer(state),
+        Route::Ready => health::ready(state),
+        Route::Metrics => metrics::answer(state, &parts.headers),
+        Route::Models => models::list(state),
+        Route::Model(name) => models::one(state, &name).unwrap_or_else(noted),
+        Route::Generate(endpoint) => {
             generate::answer(state, endpoint, &parts.headers, body, id).await.unwrap_or_else(noted)
         }
-        (Place::Other(workload), &Method::POST) => noted(models::unserved(state, workload, body).await),
-        (Place::Load, _) => admin::load(state, &parts.headers, body).await.unwrap_or_else(noted),
-        (Place::Unload, _) => admin::unload(state, &parts.headers, body).await.unwrap_or_else(noted),
-        _ => {
-            let message = format!("{path} does not take {}", parts.method);
-            let allowed = place.allows();
-            let mut reply =
-                noted(Refusal::new(codes::METHOD_NOT_ALLOWED, message).hint(format!("it takes {allowed}")));
-            reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
-            reply
-        }
+        Route::Unserved(workload) => noted(models::unserved(state, workload, body).await),
+        Route::Load => admin::load(state, &parts.headers, body).await.unwrap_or_else(noted),
+        Route::Unload => admin::unload(state, &parts.headers, body).await.unwrap_or_else(noted),
     }
 }

@@ -81,7 +81,9 @@ async fn unknown_paths_and_methods_answer_in_the_envelope() {
     for path in ["/", "/v1", "/v1/models/", "/health/x", "/v1/chat/completions/"] {
         let answer = get(rig.address, path).await;
         assert_eq!((answer.status, answer.code().as_str()), (404, "not_found"), "{path}");
+        assert!(answer.body.contains("POST /v1/models/unload") && answer.body.contains("/ready"), "{path}");
     }
+    assert_eq!(get(rig.address, "/v1/models/%zz").await.code(), "invalid_value");
     for (method, path, allow) in [
         ("GET", "/v1/chat/completions", "post"),
         ("DELETE", "/v1/models", "get, head"),

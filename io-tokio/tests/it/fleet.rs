@@ -1,7 +1,7 @@
 //! Several models behind one server.
 
 use crate::client::{Answer, Client, ask, get, post};
-use crate::fake::Fake;
+use crate::fake::{Fake, shell};
 use crate::rig::{come_up, fleet_config, loaded, model};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -261,4 +261,22 @@ async fn a_client_that_goes_away_while_its_model_loads_is_forgotten() {
     while !matches!(b.hear().await, ToWorker::Load(_)) {}
     b.say(&ToDaemon::Loaded(loaded()));
     state_of_b(&many, "loaded").await;
+}
+
+#[tokio::test]
+async fn case_t04_every_id_of_the_list_can_be_retrieved() {
+    let ids = ["Smol LM é", "org/model:Q4_K_M", "100%", "%41", "load", "a?b#c", "a+b", "..", "x/"];
+    let never = || shell("exit 1", &[]);
+    let models = ids.map(|id| (id, false, never())).into();
+    let many = serve(fleet_config(), Default::default(), http::Config::default(), models).await;
+    let list = get(many.address, "/v1/models").await.json();
+    let listed: Vec<_> = list["data"].as_array().unwrap().iter().map(|card| card["id"].clone()).collect();
+    assert_eq!(listed, ids);
+    for id in ids {
+        let escaped: String = id.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let answer = get(many.address, &format!("/v1/models/{escaped}")).await;
+        assert_eq!((answer.status, &answer.json()["id"]), (200, &id.into()), "{escaped}");
+    }
+    // A slash may stand as it is.
+    assert_eq!(get(many.address, "/v1/models/org/model:Q4_K_M").await.status, 200);
 }

@@ -8,6 +8,7 @@ mod play;
 mod props;
 mod ranges;
 mod reply;
+mod routes;
 mod snapshots;
 
 use serde_json::{Value, json};
