@@ -65,10 +65,10 @@ impl From<Usage> for UsageBody {
 
 #[derive(Serialize)]
 pub(super) struct ChatChoice<'a> {
-    pub(super) index: u32,
+    pub(super) index: usize,
     pub(super) message: ChatMessage<'a>,
     pub(super) logprobs: Option<&'a ChatLogprobs>,
-    pub(super) finish_reason: &'static str,
+    pub(super) finish_reason: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -80,7 +80,7 @@ pub(super) struct ChatMessage<'a> {
 
 #[derive(Serialize)]
 pub(super) struct ChatChunkChoice<'a> {
-    pub(super) index: u32,
+    pub(super) index: usize,
     pub(super) delta: Delta<'a>,
     pub(super) logprobs: Option<&'a ChatLogprobs>,
     pub(super) finish_reason: Option<&'static str>,
@@ -96,7 +96,7 @@ pub(super) struct Delta<'a> {
 
 #[derive(Serialize)]
 pub(super) struct TextChoice<'a> {
-    pub(super) index: u32,
+    pub(super) index: usize,
     pub(super) text: &'a str,
     pub(super) logprobs: Option<&'a TextLogprobs>,
     pub(super) finish_reason: Option<&'static str>,

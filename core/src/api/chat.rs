@@ -52,6 +52,7 @@ pub fn parse_chat(body: &[u8], bounds: &Bounds, served: &[&str]) -> Result<Reque
         endpoint: Endpoint::Chat,
         model,
         input: Input::Chat { messages, tools: Vec::new(), kwargs },
+        more: Vec::new(),
         media,
         sampling,
         seed,

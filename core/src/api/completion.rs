@@ -15,7 +15,8 @@ const DEFAULT_MAX_TOKENS: u32 = 16;
 
 /// Parses a completion request. `served` are the ids of the models that are served.
 ///
-/// The prompt is a string or an array of token ids, or an array with one of these. Without
+/// The prompt is a string or an array of token ids, or an array of these, up to `bounds.prompts`;
+/// each makes a choice of its own. Without
 /// `max_tokens` 16 tokens are generated, as the OpenAI API has it. Its 0, which is for scoring a prompt
 /// with `echo`, is refused as `echo` is: nothing would be generated.
 ///
@@ -27,8 +28,15 @@ pub fn parse_completion(body: &[u8], bounds: &Bounds, served: &[&str]) -> Result
     request::only_one(&mut fields, "n")?;
     request::only_one(&mut fields, "best_of")?;
     let (stream, include_usage) = request::take_stream(&mut fields)?;
-    let input = take_prompt(&mut fields)?;
+    let (input, more) = take_prompts(&mut fields, bounds.prompts)?;
     let sampling = sampling::take_sampling(&mut fields)?;
+    // Each prompt's job gets them all.
+    let biases = sampling.logit_bias.len().saturating_mul(1 + more.len());
+    if !more.is_empty() && biases > bounds.values {
+        let reason =
+            format!("is for each of the prompts, {biases} numbers in all; at most {}", bounds.values);
+        return Err(fields.refuse(codes::INVALID_VALUE, "logit_bias", &reason));
+    }
     let seed = sampling::take_seed(&mut fields)?;
     let max_tokens = sampling::take_max_tokens(&mut fields, &["max_tokens", "max_completion_tokens"])?;
     let stop = request::take_stop(&mut fields)?;
@@ -46,6 +54,7 @@ pub fn parse_completion(body: &[u8], bounds: &Bounds, served: &[&str]) -> Result
         endpoint: Endpoint::Completion,
         model,
         input,
+        more,
         media: Media::default(),
         sampling,
         seed,
@@ -58,20 +67,25 @@ pub fn parse_completion(body: &[u8], bounds: &Bounds, served: &[&str]) -> Result
     })
 }
 
-fn take_prompt(fields: &mut Fields) -> Result<Input, Refusal> {
-    let prompt = match fields.take("prompt") {
-        None => return Err(fields.refuse(codes::MISSING_PARAMETER, "prompt", "must be given")),
-        Some(Value::Array(mut list)) => match &list[..] {
-            [] => return Err(fields.refuse(codes::INVALID_VALUE, "prompt", "must not be empty")),
-            [Value::String(_) | Value::Array(_)] => list.swap_remove(0),
-            [Value::String(_) | Value::Array(_), ..] => {
-                let reason = format!("can only be one prompt here, and holds {}", list.len());
-                return Err(fields.refuse(codes::UNSUPPORTED_PARAMETER, "prompt", &reason));
-            }
-            _ => Value::Array(list),
-        },
-        Some(other) => other,
+/// The first prompt, and those that follow it.
+fn take_prompts(fields: &mut Fields, most: usize) -> Result<(Input, Vec<Input>), Refusal> {
+    let Some(prompt) = fields.take("prompt") else {
+        return Err(fields.refuse(codes::MISSING_PARAMETER, "prompt", "must be given"));
     };
+    let Value::Array(list) = prompt else { return Ok((take_prompt(fields, prompt)?, Vec::new())) };
+    if !matches!(list.first(), Some(Value::String(_) | Value::Array(_))) {
+        return Ok((take_prompt(fields, Value::Array(list))?, Vec::new()));
+    }
+    if list.len() > most {
+        let reason = format!("holds {} prompts, and at most {most} are taken", list.len());
+        return Err(fields.refuse(codes::INVALID_VALUE, "prompt", &reason));
+    }
+    let mut prompts = list.into_iter();
+    let first = take_prompt(fields, prompts.next().unwrap_or_default())?;
+    Ok((first, prompts.map(|prompt| take_prompt(fields, prompt)).collect::<Result<_, _>>()?))
+}
+
+fn take_prompt(fields: &Fields, prompt: Value) -> Result<Input, Refusal> {
     match prompt {
         Value::String(text) => Ok(Input::Text { text }),
         Value::Array(list) if list.is_empty() => {

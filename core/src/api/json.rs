@@ -21,11 +21,13 @@ pub struct Bounds {
     pub values: usize,
     /// Messages of a conversation.
     pub messages: usize,
+    /// Prompts of a completion: each is a job of its own.
+    pub prompts: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { bytes: 16 << 20, depth: 64, values: 1 << 19, messages: 16_384 }
+        Self { bytes: 16 << 20, depth: 64, values: 1 << 19, messages: 16_384, prompts: 128 }
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod body;
 mod chat;
+mod choice;
 mod completion;
 mod error;
 mod fields;

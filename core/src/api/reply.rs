@@ -1,10 +1,10 @@
-//! One request's reply: what the worker says in, bytes for the client out.
+//! One request's reply: what the worker says of its jobs in, bytes for the client out.
 
 use super::body::{
     ChatChoice, ChatChunkChoice, ChatLogprobs, ChatMessage, Delta, Stamp, TextChoice, TextLogprobs,
     UsageBody, Whole, finish_reason,
 };
-use super::logprobs::Offset;
+use super::choice::Choice;
 use super::{Endpoint, ErrorReply, Request, codes, sse};
 use crate::machine::{Broken, Misuse};
 use crate::refusal::Refusal;
@@ -12,6 +12,7 @@ use crate::sched::{Finish, Usage};
 use crate::time::{Clock, Duration, Instant};
 use crate::wire::JobUpdate;
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -48,17 +49,20 @@ pub enum Wake {
     KeepAlive,
 }
 
-/// The machine that turns a worker's messages about one job into one HTTP reply.
+/// The machine that turns a worker's messages about a request's jobs into one HTTP reply. Each prompt
+/// of the request is a job and makes one choice; inputs name it by its index, from 0.
 ///
 /// Whatever comes, the reply has exactly one head and exactly one terminal: a whole body; in a
-/// stream the finish chunk, the usage chunk where asked for, and `[DONE]`; or one error. A stream's
-/// head waits until the job is accepted, so that what the worker refuses is still a plain error
-/// with its own status; but it does not wait longer than [`START_WITHIN`].
+/// stream the finish chunk of the last choice, the usage chunk where asked for, and `[DONE]`; or one
+/// error, whichever choice failed. A stream's head waits until every job is accepted or one says
+/// something, so that what the worker refuses is still a plain error with its own status; but it
+/// does not wait longer than [`START_WITHIN`].
 ///
 /// Getters: [`is_over`](Self::is_over), [`is_started`](Self::is_started). Inputs:
 /// `handle_accepted`, `handle_update`, `handle_finished`, `handle_failed`, `handle_timeout`. What it
 /// wants: [`poll_output`](Self::poll_output), then [`poll_timeout`](Self::poll_timeout), whose
-/// answer any input may change. Inputs after the end are [`Misuse::State`], and change nothing.
+/// answer any input may change. Inputs after the end, of the reply or of their choice, are
+/// [`Misuse::State`], and change nothing.
 #[derive(Debug)]
 pub struct Reply {
     endpoint: Endpoint,
@@ -69,11 +73,9 @@ pub struct Reply {
     started: bool,
     over: bool,
     outputs: VecDeque<Output>,
-    /// The text of a whole reply so far.
-    text: String,
-    chat_logprobs: ChatLogprobs,
-    text_logprobs: TextLogprobs,
-    offset: Offset,
+    choices: Vec<Choice>,
+    /// Of the choices that ended.
+    usage: Usage,
     clock: Clock,
     /// When bytes last went out, or the request came.
     last: Instant,
@@ -97,10 +99,8 @@ impl Reply {
             started: false,
             over: false,
             outputs: VecDeque::new(),
-            text: String::new(),
-            chat_logprobs: ChatLogprobs::default(),
-            text_logprobs: TextLogprobs::default(),
-            offset: Offset::default(),
+            choices: (0..request.choices()).map(|_| Choice::default()).collect(),
+            usage: Usage::default(),
             last: clock.advance(now),
             clock,
         }
@@ -116,73 +116,94 @@ impl Reply {
         self.started
     }
 
-    /// The worker took the job. A successor of a worker that died says so again; that is fine.
+    /// The worker took a choice's job. A successor of a worker that died says so again; that is fine.
     ///
     /// # Errors
     /// [`Misuse::State`] after the end.
-    pub fn handle_accepted(&mut self, now: Instant) -> Result<(), Misuse> {
-        self.admit(now)?;
-        self.start_stream();
+    pub fn handle_accepted(&mut self, choice: usize, now: Instant) -> Result<(), Misuse> {
+        self.admit(choice, now)?.accepted = true;
+        if self.choices.iter().all(|choice| choice.accepted) {
+            self.start_stream();
+        }
         Ok(())
     }
 
-    /// The job went on.
+    /// A choice's job went on.
     ///
     /// # Errors
     /// [`Misuse::State`] after the end.
-    pub fn handle_update(&mut self, update: &JobUpdate, now: Instant) -> Result<(), Misuse> {
-        self.admit(now)?;
-        if self.logprobs {
-            match self.endpoint {
-                Endpoint::Chat => self.chat_logprobs.extend(&update.logprobs),
-                Endpoint::Completion => self.text_logprobs.extend(&update.logprobs, &mut self.offset),
-            }
+    pub fn handle_update(&mut self, choice: usize, update: &JobUpdate, now: Instant) -> Result<(), Misuse> {
+        let (logprobs, stream, endpoint) = (self.logprobs, self.stream, self.endpoint);
+        let part = self.admit(choice, now)?;
+        if logprobs {
+            part.score(endpoint, &update.logprobs);
         }
-        if !self.stream {
-            self.text.push_str(&update.text);
+        if !stream {
+            part.text.push_str(&update.text);
             return Ok(());
         }
         self.start_stream();
-        if !update.text.is_empty() || self.logprobs && !update.logprobs.is_empty() {
-            self.content_chunk(&update.text);
+        if !update.text.is_empty() || logprobs && !update.logprobs.is_empty() {
+            self.content_chunk(choice, &update.text);
         }
         Ok(())
     }
 
-    /// The job ended well. A cancelled one is an error for whoever still listens.
+    /// A choice's job ended well. A cancelled one is an error for whoever still listens.
     ///
     /// # Errors
     /// [`Misuse::State`] after the end.
-    pub fn handle_finished(&mut self, finish: Finish, usage: Usage, now: Instant) -> Result<(), Misuse> {
+    pub fn handle_finished(
+        &mut self,
+        choice: usize,
+        finish: Finish,
+        usage: Usage,
+        now: Instant,
+    ) -> Result<(), Misuse> {
         if finish == Finish::Cancelled {
-            return self.handle_failed(&Refusal::new(codes::CANCELLED, "the request was given up"), now);
+            let refusal = Refusal::new(codes::CANCELLED, "the request was given up");
+            return self.handle_failed(choice, &refusal, now);
         }
-        self.admit(now)?;
         let reason = finish_reason(finish);
+        self.admit(choice, now)?.finish = Some(reason);
+        self.usage = Usage {
+            prompt: self.usage.prompt.saturating_add(usage.prompt),
+            cached: self.usage.cached.saturating_add(usage.cached),
+            completion: self.usage.completion.saturating_add(usage.completion),
+        };
         if self.stream {
             self.start_stream();
-            self.finish_chunk(reason);
+            self.finish_chunk(choice, reason);
+        }
+        if self.choices.iter().any(|choice| choice.finish.is_none()) {
+            return Ok(());
+        }
+        if self.stream {
             if self.include_usage {
-                self.usage_chunk(usage.into());
+                self.usage_chunk(self.usage.into());
             }
             self.write(sse::DONE.to_vec());
         } else {
             self.start(200, JSON, None);
-            let body = self.whole_body(reason, usage.into());
+            let body = self.whole_body();
             self.write(body);
         }
         self.end();
         Ok(())
     }
 
-    /// The job was refused or failed for good. Before the head this is a plain error with its own
-    /// status, in a stream one error event; the text so far of a whole reply is not given.
+    /// A choice's job was refused or failed for good, and with it the whole reply. Before the head
+    /// this is a plain error with its own status, in a stream one error event; the text so far of a
+    /// whole reply is not given.
     ///
     /// # Errors
     /// [`Misuse::State`] after the end.
-    pub fn handle_failed(&mut self, refusal: &Refusal, now: Instant) -> Result<(), Misuse> {
-        self.admit(now)?;
-        let error = ErrorReply::new(refusal);
+    pub fn handle_failed(&mut self, choice: usize, refusal: &Refusal, now: Instant) -> Result<(), Misuse> {
+        self.admit(choice, now)?;
+        let mut error = ErrorReply::new(refusal);
+        if self.choices.len() > 1 && error.status == 400 {
+            error.message = format!("prompt[{choice}]: {}", error.message);
+        }
         if self.started {
             self.write(sse::event(&error.body()));
         } else {
@@ -198,7 +219,10 @@ impl Reply {
     /// # Errors
     /// [`Misuse::State`] after the end.
     pub fn handle_timeout(&mut self, now: Instant) -> Result<(), Misuse> {
-        let now = self.admit(now)?;
+        if self.over {
+            return Err(OVER);
+        }
+        let now = self.clock.advance(now);
         match self.poll_timeout() {
             Some((at, Wake::Start)) if now >= at => self.start_stream(),
             Some((at, Wake::KeepAlive)) if now >= at => self.write(sse::KEEP_ALIVE.to_vec()),
@@ -236,17 +260,27 @@ impl Reply {
         if !self.started && !self.outputs.is_empty() {
             return broken("there is output before the head");
         }
-        if self.stream && !self.text.is_empty() {
+        if self.stream && self.choices.iter().any(|choice| !choice.text.is_empty()) {
             return broken("a stream keeps text");
         }
         if self.started && !self.stream && !self.over {
             return broken("a whole reply has a head and no body");
         }
+        if !self.over && self.choices.iter().all(|choice| choice.finish.is_some()) {
+            return broken("every choice has ended and the reply has not");
+        }
         Ok(())
     }
 
-    fn admit(&mut self, now: Instant) -> Result<Instant, Misuse> {
-        if self.over { Err(Misuse::State("the reply is over")) } else { Ok(self.clock.advance(now)) }
+    /// The choice an input is about, if it may still have any.
+    fn admit(&mut self, choice: usize, now: Instant) -> Result<&mut Choice, Misuse> {
+        if self.over {
+            return Err(OVER);
+        }
+        let choice = self.choices.get_mut(choice).filter(|choice| choice.finish.is_none());
+        let choice = choice.ok_or(Misuse::State("the choice is over, or there is none of this index"))?;
+        self.clock.advance(now);
+        Ok(choice)
     }
 
     fn write(&mut self, bytes: Vec<u8>) {
@@ -280,25 +314,26 @@ impl Reply {
         self.include_usage.then_some(None)
     }
 
-    fn content_chunk(&mut self, text: &str) {
+    fn content_chunk(&mut self, choice: usize, text: &str) {
+        let part = &mut self.choices[choice];
         match self.endpoint {
             Endpoint::Chat => {
-                let logprobs = core::mem::take(&mut self.chat_logprobs);
+                let logprobs = core::mem::take(&mut part.chat_logprobs);
                 let logprobs = self.logprobs.then_some(&logprobs);
                 self.chat_chunk(Delta { role: None, content: Some(text) }, logprobs, None);
             }
             Endpoint::Completion => {
-                let logprobs = core::mem::take(&mut self.text_logprobs);
+                let logprobs = core::mem::take(&mut part.text_logprobs);
                 let logprobs = self.logprobs.then_some(&logprobs);
-                self.text_chunk(text, logprobs, None);
+                self.text_chunk(choice, text, logprobs, None);
             }
         }
     }
 
-    fn finish_chunk(&mut self, reason: &'static str) {
+    fn finish_chunk(&mut self, choice: usize, reason: &'static str) {
         match self.endpoint {
             Endpoint::Chat => self.chat_chunk(Delta::default(), None, Some(reason)),
-            Endpoint::Completion => self.text_chunk("", None, Some(reason)),
+            Endpoint::Completion => self.text_chunk(choice, "", None, Some(reason)),
         }
     }
 
@@ -318,6 +353,7 @@ impl Reply {
         logprobs: Option<&ChatLogprobs>,
         finish_reason: Option<&'static str>,
     ) {
+        // A chat has one choice.
         let choices = [ChatChunkChoice { index: 0, delta, logprobs, finish_reason }];
         let json = Whole::bytes(&self.stamp, CHAT_CHUNK, &choices, self.no_usage());
         self.write(sse::event(&json));
@@ -325,34 +361,43 @@ impl Reply {
 
     fn text_chunk(
         &mut self,
+        choice: usize,
         text: &str,
         logprobs: Option<&TextLogprobs>,
         finish_reason: Option<&'static str>,
     ) {
-        let choices = [TextChoice { index: 0, text, logprobs, finish_reason }];
+        let choices = [TextChoice { index: choice, text, logprobs, finish_reason }];
         let json = Whole::bytes(&self.stamp, TEXT, &choices, self.no_usage());
         self.write(sse::event(&json));
     }
 
-    fn whole_body(&self, reason: &'static str, usage: UsageBody) -> Vec<u8> {
-        let usage = Some(Some(usage));
+    fn whole_body(&self) -> Vec<u8> {
+        let usage = Some(Some(self.usage.into()));
+        let parts = self.choices.iter().enumerate();
         match self.endpoint {
             Endpoint::Chat => {
-                let message = ChatMessage { role: "assistant", content: &self.text, refusal: None };
-                let logprobs = self.logprobs.then_some(&self.chat_logprobs);
-                let choices = [ChatChoice { index: 0, message, logprobs, finish_reason: reason }];
-                Whole::bytes(&self.stamp, "chat.completion", &choices, usage)
+                let choices = parts.map(|(index, part)| ChatChoice {
+                    index,
+                    message: ChatMessage { role: "assistant", content: &part.text, refusal: None },
+                    logprobs: self.logprobs.then_some(&part.chat_logprobs),
+                    finish_reason: part.finish,
+                });
+                Whole::bytes(&self.stamp, "chat.completion", &choices.collect::<Vec<_>>(), usage)
             }
             Endpoint::Completion => {
-                let logprobs = self.logprobs.then_some(&self.text_logprobs);
-                let choices =
-                    [TextChoice { index: 0, text: &self.text, logprobs, finish_reason: Some(reason) }];
-                Whole::bytes(&self.stamp, TEXT, &choices, usage)
+                let choices = parts.map(|(index, part)| TextChoice {
+                    index,
+                    text: &part.text,
+                    logprobs: self.logprobs.then_some(&part.text_logprobs),
+                    finish_reason: part.finish,
+                });
+                Whole::bytes(&self.stamp, TEXT, &choices.collect::<Vec<_>>(), usage)
             }
         }
     }
 }
 
+const OVER: Misuse = Misuse::State("the reply is over");
 const JSON: &str = "application/json";
 const CHAT_CHUNK: &str = "chat.completion.chunk";
 const TEXT: &str = "text_completion";

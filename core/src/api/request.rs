@@ -42,6 +42,8 @@ pub struct Request {
     pub model: String,
     /// What the model is given. A message with media keeps its list of parts.
     pub input: Input,
+    /// Further prompts of a completion, after `input`; each makes a choice of its own.
+    pub more: Vec<Input>,
     /// Media in `input`.
     pub media: Media,
     /// How tokens are drawn, the seed apart.
@@ -63,7 +65,20 @@ pub struct Request {
 }
 
 impl Request {
-    /// The job for the worker. `default_seed` is used where the client gave none; `now_unix` is
+    /// How many choices the reply has: one a prompt.
+    pub fn choices(&self) -> usize {
+        1 + self.more.len()
+    }
+
+    /// A request for each prompt, in their order.
+    pub fn split(mut self) -> Vec<Self> {
+        let more = core::mem::take(&mut self.more);
+        // Prompts are large: none is cloned with the rest.
+        let first = core::mem::replace(&mut self.input, Input::Tokens { tokens: Vec::new() });
+        core::iter::once(first).chain(more).map(|input| Self { input, ..self.clone() }).collect()
+    }
+
+    /// The job for the worker, of the first prompt. `default_seed` is used where the client gave none; `now_unix` is
     /// the time a chat template shows.
     pub fn into_submit(self, id: JobId, class: Class, default_seed: u64, now_unix: u64) -> Submit {
         Submit {

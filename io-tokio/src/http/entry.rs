@@ -1,15 +1,22 @@
-//! One request's line in the log, and its place in the metrics.
+//! One request's line in the log, and its place in the metrics; where it has several prompts, each
+//! one's.
 //!
 //! The line goes to the target `superfluid::access`, once, when the request has ended. It names no
 //! text of a prompt or reply and no file.
 
 use crate::metrics::Metrics;
 use crate::worker::{End, Timing};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use superfluid_core::Refusal;
 use superfluid_core::sched::{Class, Finish, Usage};
 
-/// See the module. Dropped before the end was told, it says that the client is gone.
+/// Whether a prompt of the request failed, and the others were given up for it.
+pub(super) type Failed = Arc<AtomicBool>;
+
+/// See the module. Dropped before the end was told, it says that the client is gone, unless another
+/// prompt of the same request failed.
 pub(super) struct Entry {
     id: String,
     class: Class,
@@ -19,11 +26,12 @@ pub(super) struct Entry {
     timing: Option<Timing>,
     prompt: u32,
     told: bool,
+    failed: Failed,
 }
 
 impl Entry {
     /// A request `id` that came just now.
-    pub(super) fn new(id: &str, class: Class, model: &str, metrics: Metrics) -> Self {
+    pub(super) fn new(id: &str, class: Class, model: &str, metrics: Metrics, failed: &Failed) -> Self {
         let came = tokio::time::Instant::now();
         Self {
             id: id.into(),
@@ -34,6 +42,7 @@ impl Entry {
             timing: None,
             prompt: 0,
             told: false,
+            failed: Arc::clone(failed),
         }
     }
 
@@ -58,6 +67,7 @@ impl Entry {
                 self.tell(word, *usage);
             }
             End::Failed(refusal) => {
+                self.failed.store(true, Ordering::Relaxed);
                 self.metrics.refused(&self.model, &refusal.code);
                 self.failed(&refusal.code);
             }
@@ -110,7 +120,7 @@ impl Drop for Entry {
         if !self.told {
             let usage = self.usage();
             self.metrics.used(&self.model, usage);
-            self.tell("gone", usage);
+            self.tell(if self.failed.load(Ordering::Relaxed) { "cancelled" } else { "gone" }, usage);
         }
     }
 }

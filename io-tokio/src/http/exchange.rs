@@ -1,11 +1,11 @@
-//! One job and its HTTP reply: drives core's reply machine with what the worker says.
+//! A request's jobs and its HTTP reply: drives core's reply machine with what the worker says.
 
 use super::entry::Entry;
 use super::reply::{self, Payload, Reply};
 use crate::fleet::Lease;
 use crate::worker::{End, News, Ticket};
 use bytes::Bytes;
-use futures_util::stream::{Stream, unfold};
+use futures_util::stream::{SelectAll, Stream, StreamExt, unfold};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use std::pin::Pin;
@@ -17,52 +17,67 @@ use tokio::sync::OwnedSemaphorePermit;
 /// Finds the model's worker, waiting for it to be loaded, and submits the job.
 pub(super) type Routed = Pin<Box<dyn Future<Output = Result<(Lease, Ticket), Refusal>> + Send>>;
 
-enum Source {
+enum Stage {
     Routing(Routed),
     /// The model stays loaded while the lease is held; the ticket, which goes first, cancels its job.
     Job(Ticket, #[expect(dead_code, reason = "held for what its drop does")] Lease),
-    Over,
 }
 
+/// One prompt's job, and its line in the log.
+pub(super) struct Source {
+    stage: Stage,
+    entry: Entry,
+}
+
+/// News of the choice with this index.
+type Told = (usize, News);
+
 impl Source {
-    /// Dropping the future loses nothing.
-    async fn next(&mut self, entry: &mut Entry) -> News {
+    pub(super) fn new(routed: Routed, entry: Entry) -> Self {
+        Self { stage: Stage::Routing(routed), entry }
+    }
+
+    /// Dropping the future loses nothing. Nothing follows the end.
+    async fn next(&mut self) -> News {
         loop {
-            match self {
-                Self::Routing(routed) => match routed.await {
-                    Ok((lease, ticket)) => *self = Self::Job(ticket, lease),
+            match &mut self.stage {
+                Stage::Routing(routed) => match routed.await {
+                    Ok((lease, ticket)) => self.stage = Stage::Job(ticket, lease),
                     Err(refusal) => {
-                        *self = Self::Over;
                         let end = End::Failed(refusal);
-                        entry.ended(&end);
+                        self.entry.ended(&end);
                         return News::End(end);
                     }
                 },
-                Self::Job(ticket, _) => {
+                Stage::Job(ticket, _) => {
                     let news = ticket.next().await;
-                    entry.timed(ticket.timing());
+                    self.entry.timed(ticket.timing());
                     match &news {
-                        News::Accepted { prompt_tokens } => entry.accepted(*prompt_tokens),
+                        News::Accepted { prompt_tokens } => self.entry.accepted(*prompt_tokens),
                         News::Update(_) => {}
-                        News::End(end) => entry.ended(end),
-                    }
-                    // Once the worker is done with it, a client that reads slowly keeps no model loaded.
-                    if matches!(news, News::End(_)) {
-                        *self = Self::Over;
+                        News::End(end) => self.entry.ended(end),
                     }
                     return news;
                 }
-                Self::Over => return std::future::pending().await,
             }
         }
     }
+
+    /// What it says. Once the worker is done with it, a client that reads slowly keeps no model loaded.
+    fn told(self, choice: usize) -> impl Stream<Item = Told> {
+        unfold(Some(self), move |source| async move {
+            let mut source = source?;
+            let news = source.next().await;
+            let over = matches!(news, News::End(_));
+            Some(((choice, news), (!over).then_some(source)))
+        })
+    }
 }
 
-/// Dropped before its end (the client is gone), it cancels its job.
+/// Dropped before its end (the client is gone), it cancels its jobs.
 pub(super) struct Exchange {
-    source: Source,
+    sources: SelectAll<Pin<Box<dyn Stream<Item = Told> + Send>>>,
     reply: api::Reply,
-    entry: Entry,
     origin: tokio::time::Instant,
     /// Polled, and not for the piece that was being put together.
     held: Option<Output>,
@@ -71,12 +86,12 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// `reply` was made at `Instant::ORIGIN`, which is now.
-    pub(super) fn new(routed: Routed, reply: api::Reply, entry: Entry, share: OwnedSemaphorePermit) -> Self {
+    /// `reply` was made at `Instant::ORIGIN`, which is now; each of its choices has a source.
+    pub(super) fn new(sources: Vec<Source>, reply: api::Reply, share: OwnedSemaphorePermit) -> Self {
+        let told = sources.into_iter().enumerate().map(|(choice, source)| source.told(choice).boxed());
         Self {
-            source: Source::Routing(routed),
+            sources: told.collect(),
             reply,
-            entry,
             origin: tokio::time::Instant::now(),
             held: None,
             _share: share,
@@ -131,28 +146,41 @@ impl Exchange {
                 return Output::End;
             }
             let timeout = self.reply.poll_timeout().map(|(at, _)| self.origin + at.since(Instant::ORIGIN));
-            let news = match timeout {
-                Some(at) => tokio::time::timeout_at(at, self.source.next(&mut self.entry)).await.ok(),
-                None => Some(self.source.next(&mut self.entry).await),
+            let told = match timeout {
+                Some(at) => tokio::time::timeout_at(at, self.sources.next()).await.ok(),
+                None => Some(self.sources.next().await),
             };
-            if let Err(misuse) = self.handle(news) {
+            let handled = match told {
+                None => self.reply.handle_timeout(self.now()),
+                Some(Some((choice, news))) => self.handle(choice, news),
+                Some(None) => Err(Misuse::State("every source has ended and the reply has not")),
+            };
+            if let Err(misuse) = handled {
                 tracing::error!(%misuse, "a reply was misused");
                 return Output::End;
             }
         }
     }
 
-    fn handle(&mut self, news: Option<News>) -> Result<(), Misuse> {
+    fn now(&self) -> Instant {
         let nanos = self.origin.elapsed().as_nanos();
-        let now = Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        match news {
-            None => self.reply.handle_timeout(now),
-            Some(News::Accepted { .. }) => self.reply.handle_accepted(now),
-            Some(News::Update(update)) => self.reply.handle_update(&update, now),
-            Some(News::End(End::Finished { finish, usage })) => {
-                self.reply.handle_finished(finish, usage, now)
+        Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn handle(&mut self, choice: usize, news: News) -> Result<(), Misuse> {
+        let now = self.now();
+        let handled = match news {
+            News::Accepted { .. } => self.reply.handle_accepted(choice, now),
+            News::Update(update) => self.reply.handle_update(choice, &update, now),
+            News::End(End::Finished { finish, usage }) => {
+                self.reply.handle_finished(choice, finish, usage, now)
             }
-            Some(News::End(End::Failed(refusal))) => self.reply.handle_failed(&refusal, now),
+            News::End(End::Failed(refusal)) => self.reply.handle_failed(choice, &refusal, now),
+        };
+        // One prompt that fails ends all of them, however slowly the client reads that.
+        if self.reply.is_over() {
+            self.sources.clear();
         }
+        handled
     }
 }

@@ -2,8 +2,8 @@
 
 use super::State;
 use super::body::{self, Whole};
-use super::entry::Entry;
-use super::exchange::Exchange;
+use super::entry::{Entry, Failed};
+use super::exchange::{Exchange, Source};
 use super::reply::Reply;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
@@ -36,18 +36,23 @@ pub(super) async fn answer(
     let now = unix_now();
     let unique = format!("{:016x}{:016x}", random(), random());
     let reply = api::Reply::new(&request, &unique, now, Instant::ORIGIN);
-    let entry = Entry::new(id, class, &request.model, state.fleet.metrics().clone());
-    let fleet = state.fleet.clone();
-    let routed = async move {
-        let lease = fleet.lease(&request.model, deadline).await?;
-        if let Some(loaded) = lease.worker().view().loaded {
-            request.check_vocab(loaded.vocab)?;
-            validate_request(&loaded.record, &request.model, &request)?;
-        }
-        let ticket = lease.worker().submit(request.into_submit(JobId(0), class, random(), now), deadline);
-        Ok((lease, ticket))
+    let failed = Failed::default();
+    let source = |request: Request| {
+        let entry = Entry::new(id, class, &request.model, state.fleet.metrics().clone(), &failed);
+        let fleet = state.fleet.clone();
+        let routed = async move {
+            let lease = fleet.lease(&request.model, deadline).await?;
+            if let Some(loaded) = lease.worker().view().loaded {
+                request.check_vocab(loaded.vocab)?;
+                validate_request(&loaded.record, &request.model, &request)?;
+            }
+            let ticket = lease.worker().submit(request.into_submit(JobId(0), class, random(), now), deadline);
+            Ok((lease, ticket))
+        };
+        Source::new(Box::pin(routed), entry)
     };
-    Ok(Exchange::new(Box::pin(routed), reply, entry, share).answer().await)
+    let sources = request.split().into_iter().map(source).collect();
+    Ok(Exchange::new(sources, reply, share).answer().await)
 }
 
 /// Elsewhere where it takes long: other clients' tokens must not wait for it.

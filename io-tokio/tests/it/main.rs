@@ -8,6 +8,7 @@ mod fake;
 mod fleet;
 mod leaving;
 mod measured;
+mod prompts;
 mod rig;
 mod starts;
 mod streams;

@@ -5,6 +5,7 @@ mod headers;
 mod messages;
 mod parameters;
 mod play;
+mod prompts;
 mod props;
 mod ranges;
 mod reply;

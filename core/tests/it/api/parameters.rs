@@ -302,6 +302,30 @@ fn log_probabilities_are_asked_for_differently() {
 }
 
 #[test]
+fn several_prompts_are_a_request_each() {
+    for (prompt, inputs) in [
+        (json!(["a", "b"]), vec![Input::Text { text: "a".into() }, Input::Text { text: "b".into() }]),
+        (json!([[1, 2], [3]]), vec![Input::Tokens { tokens: vec![1, 2] }, Input::Tokens { tokens: vec![3] }]),
+        (json!(["a"]), vec![Input::Text { text: "a".into() }]),
+    ] {
+        let request = completion(&json!({"prompt": prompt, "seed": 3, "max_tokens": 5})).unwrap();
+        assert_eq!(request.choices(), inputs.len());
+        let split = request.split();
+        assert!(
+            split.iter().all(|one| one.choices() == 1 && one.seed == Some(3) && one.max_tokens == Some(5))
+        );
+        assert_eq!(split.into_iter().map(|one| one.input).collect::<Vec<_>>(), inputs);
+    }
+    assert_eq!(completion(&json!({"prompt": vec!["x"; 128]})).unwrap().choices(), 128);
+    let many = json!({"prompt": vec!["x"; 129]});
+    refuses(completion(&many), "invalid_value", "prompt", &many);
+    let biases: Value = (0..5000).map(|token| (token.to_string(), json!(1))).collect();
+    let large = json!({"prompt": vec!["x"; 128], "logit_bias": biases});
+    refuses(completion(&large), "invalid_value", "logit_bias", &json!("5000 biases for 128 prompts"));
+    assert!(completion(&json!({"logit_bias": biases})).is_ok());
+}
+
+#[test]
 fn a_prompt_is_one_text_or_one_list_of_tokens() {
     for (prompt, expected) in [
         (json!("x"), Input::Text { text: "x".into() }),
@@ -317,8 +341,9 @@ fn a_prompt_is_one_text_or_one_list_of_tokens() {
         (Value::Null, "missing_required_parameter"),
         (json!([]), "invalid_value"),
         (json!([[]]), "invalid_value"),
-        (json!(["x", "y"]), "unsupported_parameter"),
-        (json!([[1], [2]]), "unsupported_parameter"),
+        (json!(["x", 1]), "invalid_type"),
+        (json!(["x", null]), "invalid_type"),
+        (json!([[1], []]), "invalid_value"),
         (json!([1, "x"]), "invalid_value"),
         (json!([-1]), "invalid_value"),
         (json!([4_294_967_296_u64]), "invalid_value"),

@@ -129,6 +129,7 @@ fn value(field: &str, choices: &mut Choices<'_>) -> Value {
         "stop" => (0..choices.below(6)).map(|_| Value::from(choices.of(WORDS))).collect(),
         "logit_bias" => object(choices, 3, 4),
         "stream_options" => json!({"include_usage": choices.below(2) == 1}),
+        "prompt" if choices.below(4) == 0 => (0..choices.below(4)).map(|_| any(choices, 4)).collect(),
         "prompt" if choices.below(2) == 0 => (0..choices.below(9)).map(|_| number(choices)).collect(),
         "prompt" | "user" | "suffix" | "model" => choices.of(WORDS).into(),
         _ => number(choices),
@@ -202,7 +203,10 @@ pub(crate) fn judge(body: &[u8]) {
     let bounds = Bounds { bytes: 1 << 16, values: 1 << 12, ..Bounds::default() };
     for parsed in [parse_chat(body, &bounds, &[MODEL]), parse_completion(body, &bounds, &[MODEL])] {
         match parsed {
-            Ok(request) => taken(request),
+            Ok(request) => {
+                assert!((1..=bounds.prompts).contains(&request.choices()));
+                request.split().into_iter().for_each(taken);
+            }
             Err(refusal) => refused(&refusal),
         }
     }

@@ -133,35 +133,47 @@ proptest! {
         inputs in inputs(),
         stream in any::<bool>(),
         usage in any::<bool>(),
-        chat in any::<bool>(),
+        prompts in 0..4_usize,
+        at in vec(0..4_usize, 40),
     ) {
+        // None is a chat, which has one choice too.
+        let (chat, choices) = (prompts == 0, prompts.max(1));
         let mut extra = json!({"stream": stream});
         if stream {
             extra["stream_options"] = json!({"include_usage": usage});
         }
+        if !chat {
+            extra["prompt"] = vec!["x"; choices].into();
+        }
         let request = if chat { super::chat(&extra) } else { super::completion(&extra) }.unwrap();
         let mut reply = Reply::new(&request, "1", 0, T0);
-        let (mut now, mut said) = (T0, String::new());
+        let (mut now, mut said, mut finished) = (T0, vec![String::new(); choices], vec![false; choices]);
         let (mut heads, mut ends, mut body) = (Vec::new(), 0, Vec::new());
-        for input in inputs {
+        for (input, choice) in inputs.into_iter().zip(at) {
             let over = reply.is_over();
+            let none = over || finished.get(choice) != Some(&false);
             let taken = match &input {
-                Input::Accepted => reply.handle_accepted(now),
+                Input::Accepted => reply.handle_accepted(choice, now),
                 Input::Update(text) => {
-                    if !over {
-                        said.push_str(text);
+                    if !none {
+                        said[choice].push_str(text);
                     }
-                    reply.handle_update(&update(text), now)
+                    reply.handle_update(choice, &update(text), now)
                 }
-                Input::Finished(finish) => reply.handle_finished(*finish, USAGE, now),
-                Input::Failed => reply.handle_failed(&Refusal::new("worker_failed", "it died"), now),
+                Input::Finished(finish) => {
+                    if !none {
+                        finished[choice] = true;
+                    }
+                    reply.handle_finished(choice, *finish, USAGE, now)
+                }
+                Input::Failed => reply.handle_failed(choice, &Refusal::new("worker_failed", "it died"), now),
                 Input::Timeout => reply.handle_timeout(now),
                 Input::Wait(millis) => {
                     now = now + Duration::from_millis(*millis);
                     continue;
                 }
             };
-            prop_assert_eq!(taken.is_err(), over);
+            prop_assert_eq!(taken.is_err(), if matches!(input, Input::Timeout) { over } else { none });
             reply.check_invariants().unwrap();
             while let Some(output) = reply.poll_output() {
                 prop_assert_eq!(ends, 0);
@@ -194,12 +206,18 @@ proptest! {
             prop_assert_eq!(errors + dones, 1);
             prop_assert_eq!(body.matches("\"usage\":{").count(), usize::from(usage && dones == 1));
             prop_assert_eq!(body.matches("\"role\":").count(), usize::from(chat));
-            prop_assert_eq!(text_of(&body), said);
+            for (index, said) in said.iter().enumerate() {
+                prop_assert_eq!(&text_of(&body, index), said);
+            }
         } else if heads[0] == 200 {
             let body: Value = serde_json::from_str(&body).unwrap();
-            let choice = &body["choices"][0];
-            let text = if chat { &choice["message"]["content"] } else { &choice["text"] };
-            prop_assert_eq!(text, &said);
+            prop_assert_eq!(body["choices"].as_array().unwrap().len(), choices);
+            prop_assert_eq!(&body["usage"]["prompt_tokens"], USAGE.prompt as usize * choices);
+            for (index, said) in said.iter().enumerate() {
+                let choice = &body["choices"][index];
+                let text = if chat { &choice["message"]["content"] } else { &choice["text"] };
+                prop_assert_eq!((text, &choice["index"]), (&said.as_str().into(), &index.into()));
+            }
         } else {
             let body: Value = serde_json::from_str(&body).unwrap();
             prop_assert!(body["error"]["message"].is_string());
@@ -213,12 +231,12 @@ fn the_corpus_plays() {
     crate::corpus::each("api", play);
 }
 
-/// What a client joins from a stream's chunks.
-fn text_of(body: &str) -> String {
+/// What a client joins from a stream's chunks of one choice.
+fn text_of(body: &str, index: usize) -> String {
     body.split("\n\n")
         .filter_map(|event| serde_json::from_str::<Value>(event.strip_prefix("data: ")?).ok())
         .filter_map(|chunk| {
-            let choice = &chunk["choices"][0];
+            let choice = chunk["choices"].get(0).filter(|choice| choice["index"] == index)?;
             Some(choice["delta"]["content"].as_str().or(choice["text"].as_str())?.to_owned())
         })
         .collect()

@@ -44,13 +44,13 @@ fn logprob(bytes: &[u8], logprob: f32, top: &[(&[u8], f32)]) -> TokenLogprob {
 #[test]
 fn a_whole_chat_reply() {
     let mut reply = chat_reply(&json!({}));
-    reply.handle_accepted(T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
     for text in ["He", "", "llo"] {
-        reply.handle_update(&update(text), T0).unwrap();
+        reply.handle_update(0, &update(text), T0).unwrap();
     }
     assert_eq!(drain(&mut reply), (None, String::new(), false));
     assert_eq!(reply.poll_timeout(), None);
-    reply.handle_finished(Finish::Length, USAGE, T0).unwrap();
+    reply.handle_finished(0, Finish::Length, USAGE, T0).unwrap();
     let (status, body, ended) = drain(&mut reply);
     assert_eq!((status, ended), (Some(200), true));
     assert_eq!(
@@ -67,8 +67,8 @@ fn a_whole_chat_reply() {
 #[test]
 fn a_whole_text_completion() {
     let mut reply = completion_reply(&json!({}));
-    reply.handle_update(&update("Hello"), T0).unwrap();
-    reply.handle_finished(Finish::Stop, USAGE, T0).unwrap();
+    reply.handle_update(0, &update("Hello"), T0).unwrap();
+    reply.handle_finished(0, Finish::Stop, USAGE, T0).unwrap();
     assert_eq!(
         drain(&mut reply).1,
         concat!(
@@ -85,7 +85,7 @@ fn what_the_worker_refuses_before_it_accepts_is_a_plain_error() {
     for stream in [true, false] {
         let mut reply = chat_reply(&json!({ "stream": stream }));
         let refusal = Refusal::new("context_length_exceeded", "too long").param("messages");
-        reply.handle_failed(&refusal, T0).unwrap();
+        reply.handle_failed(0, &refusal, T0).unwrap();
         let (status, body, ended) = drain(&mut reply);
         assert_eq!((status, ended), (Some(400), true));
         assert_eq!(
@@ -95,7 +95,7 @@ fn what_the_worker_refuses_before_it_accepts_is_a_plain_error() {
         );
     }
     let mut reply = chat_reply(&json!({"stream": true}));
-    reply.handle_failed(&Refusal::new("overloaded", "full"), T0).unwrap();
+    reply.handle_failed(0, &Refusal::new("overloaded", "full"), T0).unwrap();
     assert_eq!(
         reply.poll_output(),
         Some(Output::Head { status: 429, content_type: "application/json", retry_after: Some(1) })
@@ -105,9 +105,9 @@ fn what_the_worker_refuses_before_it_accepts_is_a_plain_error() {
 #[test]
 fn case_s05_a_failed_whole_reply_is_an_error_and_no_cut_answer() {
     let mut reply = chat_reply(&json!({}));
-    reply.handle_accepted(T0).unwrap();
-    reply.handle_update(&update("half an ans"), T0).unwrap();
-    reply.handle_failed(&Refusal::new("worker_failed", "the worker died"), T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
+    reply.handle_update(0, &update("half an ans"), T0).unwrap();
+    reply.handle_failed(0, &Refusal::new("worker_failed", "the worker died"), T0).unwrap();
     let (status, body, ended) = drain(&mut reply);
     assert_eq!((status, ended), (Some(500), true));
     assert!(!body.contains("half"));
@@ -116,8 +116,8 @@ fn case_s05_a_failed_whole_reply_is_an_error_and_no_cut_answer() {
 #[test]
 fn case_s05_a_cancelled_job_is_an_error_for_whoever_still_listens() {
     let mut reply = chat_reply(&json!({"stream": true}));
-    reply.handle_accepted(T0).unwrap();
-    reply.handle_finished(Finish::Cancelled, USAGE, T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
+    reply.handle_finished(0, Finish::Cancelled, USAGE, T0).unwrap();
     let (_, body, ended) = drain(&mut reply);
     assert!(ended && body.contains(r#""code":"cancelled""#) && !body.contains("[DONE]"));
 }
@@ -146,9 +146,9 @@ fn case_s10_a_stream_starts_at_once_and_is_never_silent() {
     assert_eq!(comments, 5);
     // Late acceptance changes nothing, and an error is an event now.
     let late = T0 + KEEP_ALIVE * 6;
-    reply.handle_accepted(late).unwrap();
+    reply.handle_accepted(0, late).unwrap();
     assert_eq!(drain(&mut reply), (None, String::new(), false));
-    reply.handle_failed(&Refusal::new("template_error", "no"), late).unwrap();
+    reply.handle_failed(0, &Refusal::new("template_error", "no"), late).unwrap();
     let (status, body, ended) = drain(&mut reply);
     assert_eq!((status, ended), (None, true));
     assert!(body.starts_with("data: {\"error\":"));
@@ -158,24 +158,24 @@ fn case_s10_a_stream_starts_at_once_and_is_never_silent() {
 #[test]
 fn text_puts_the_next_comment_off_and_a_clock_that_jumps_back_is_held() {
     let mut reply = completion_reply(&json!({"stream": true}));
-    reply.handle_accepted(T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
     let later = T0 + KEEP_ALIVE / 2;
-    reply.handle_update(&update("x"), later).unwrap();
+    reply.handle_update(0, &update("x"), later).unwrap();
     assert_eq!(reply.poll_timeout(), Some((later + KEEP_ALIVE, Wake::KeepAlive)));
-    reply.handle_update(&update("y"), T0).unwrap();
+    reply.handle_update(0, &update("y"), T0).unwrap();
     assert_eq!(reply.poll_timeout(), Some((later + KEEP_ALIVE, Wake::KeepAlive)));
 }
 
 #[test]
 fn nothing_is_taken_after_the_end() {
     let mut reply = chat_reply(&json!({}));
-    reply.handle_finished(Finish::Stop, USAGE, T0).unwrap();
+    reply.handle_finished(0, Finish::Stop, USAGE, T0).unwrap();
     drain(&mut reply);
     let over = Err(Misuse::State("the reply is over"));
-    assert_eq!(reply.handle_accepted(T0), over);
-    assert_eq!(reply.handle_update(&update("x"), T0), over);
-    assert_eq!(reply.handle_finished(Finish::Stop, USAGE, T0), over);
-    assert_eq!(reply.handle_failed(&Refusal::new("x", "y"), T0), over);
+    assert_eq!(reply.handle_accepted(0, T0), over);
+    assert_eq!(reply.handle_update(0, &update("x"), T0), over);
+    assert_eq!(reply.handle_finished(0, Finish::Stop, USAGE, T0), over);
+    assert_eq!(reply.handle_failed(0, &Refusal::new("x", "y"), T0), over);
     assert_eq!(reply.handle_timeout(T0), over);
     assert!(reply.is_over());
     assert_eq!(reply.poll_output(), None);
@@ -190,8 +190,8 @@ fn case_s11_bytes_of_log_probabilities_are_the_tokens_own() {
     ];
     let update = JobUpdate { logprobs: entries, ..update("\u{1f60a}!") };
     let mut reply = chat_reply(&json!({"logprobs": true, "top_logprobs": 2}));
-    reply.handle_update(&update, T0).unwrap();
-    reply.handle_finished(Finish::Stop, USAGE, T0).unwrap();
+    reply.handle_update(0, &update, T0).unwrap();
+    reply.handle_finished(0, Finish::Stop, USAGE, T0).unwrap();
     let body: Value = serde_json::from_str(&drain(&mut reply).1).unwrap();
     let content = body["choices"][0]["logprobs"]["content"].as_array().unwrap();
     let bytes: Vec<u8> = content
@@ -203,8 +203,8 @@ fn case_s11_bytes_of_log_probabilities_are_the_tokens_own() {
     assert_eq!(content[2]["logprob"], json!(-9999.0));
 
     let mut reply = completion_reply(&json!({"logprobs": 2}));
-    reply.handle_update(&update, T0).unwrap();
-    reply.handle_finished(Finish::Stop, USAGE, T0).unwrap();
+    reply.handle_update(0, &update, T0).unwrap();
+    reply.handle_finished(0, Finish::Stop, USAGE, T0).unwrap();
     let body: Value = serde_json::from_str(&drain(&mut reply).1).unwrap();
     let logprobs = &body["choices"][0]["logprobs"];
     assert_eq!(logprobs["text_offset"], json!([0, 0, 1]));

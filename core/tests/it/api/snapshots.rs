@@ -9,11 +9,11 @@ use superfluid_core::wire::{JobUpdate, TokenLogprob};
 
 /// A stream of these pieces of text, ended well.
 fn stream(mut reply: Reply, pieces: &[&str], finish: Finish) -> String {
-    reply.handle_accepted(T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
     for piece in pieces {
-        reply.handle_update(&update(piece), T0).unwrap();
+        reply.handle_update(0, &update(piece), T0).unwrap();
     }
-    reply.handle_finished(finish, USAGE, T0).unwrap();
+    reply.handle_finished(0, finish, USAGE, T0).unwrap();
     whole(&mut reply)
 }
 
@@ -92,18 +92,18 @@ fn case_s07_a_text_stream_with_usage() {
 #[test]
 fn case_s05_an_error_in_the_middle_of_a_stream() {
     let mut reply = streamed(&json!({"stream_options": {"include_usage": true}}));
-    reply.handle_accepted(T0).unwrap();
-    reply.handle_update(&update("Once"), T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
+    reply.handle_update(0, &update("Once"), T0).unwrap();
     let refusal = Refusal::new("worker_failed", "the mock worker died while this request was running")
         .hint("see /home/ann/.superfluid/log");
-    reply.handle_failed(&refusal, T0).unwrap();
+    reply.handle_failed(0, &refusal, T0).unwrap();
     insta::assert_snapshot!(whole(&mut reply));
 }
 
 #[test]
 fn case_s11_a_stream_with_log_probabilities() {
     let mut reply = streamed(&json!({"logprobs": true}));
-    reply.handle_accepted(T0).unwrap();
+    reply.handle_accepted(0, T0).unwrap();
     let entry = |bytes: &[u8]| TokenLogprob { bytes: bytes.to_vec(), logprob: -0.1, top: vec![] };
     let say = |text: &str, logprobs: Vec<TokenLogprob>| JobUpdate {
         id: JobId(1),
@@ -112,10 +112,10 @@ fn case_s11_a_stream_with_log_probabilities() {
         logprobs,
         held: vec![],
     };
-    reply.handle_update(&say("\u{8d4b}", vec![entry(b"\xe8\xb5"), entry(b"\x8b")]), T0).unwrap();
+    reply.handle_update(0, &say("\u{8d4b}", vec![entry(b"\xe8\xb5"), entry(b"\x8b")]), T0).unwrap();
     // Text whose token is not whole yet, then entries of tokens that were given up.
-    reply.handle_update(&say("a", vec![]), T0).unwrap();
-    reply.handle_update(&say("", vec![entry(b"a\n"), entry(b"User:")]), T0).unwrap();
-    reply.handle_finished(Finish::Stop, USAGE, T0).unwrap();
+    reply.handle_update(0, &say("a", vec![]), T0).unwrap();
+    reply.handle_update(0, &say("", vec![entry(b"a\n"), entry(b"User:")]), T0).unwrap();
+    reply.handle_finished(0, Finish::Stop, USAGE, T0).unwrap();
     insta::assert_snapshot!(whole(&mut reply));
 }

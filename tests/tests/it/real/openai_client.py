@@ -39,6 +39,23 @@ assert all(t.logprob <= 0 and len(t.top_logprobs) == 2 for t in tokens), tokens
 plain = client.completions.create(model=model, prompt="The capital of France is", temperature=0, max_tokens=8)
 assert plain.choices[0].text and plain.usage.completion_tokens == 8, plain
 
+# Several prompts are a choice each, and say what they say alone.
+prompts = ["The capital of France is", "One, two, three,"]
+alone = [client.completions.create(model=model, prompt=p, temperature=0, max_tokens=8) for p in prompts]
+both = client.completions.create(model=model, prompt=prompts, temperature=0, max_tokens=8)
+assert [c.index for c in both.choices] == [0, 1], both
+assert [c.text for c in both.choices] == [a.choices[0].text for a in alone], both
+assert both.usage.total_tokens == sum(a.usage.total_tokens for a in alone), both.usage
+texts, finishes, usages = ["", ""], [], []
+for chunk in client.completions.create(model=model, prompt=prompts, temperature=0, max_tokens=8, stream=True,
+                                       stream_options={"include_usage": True}):
+    usages += [chunk.usage] if chunk.usage else []
+    for choice in chunk.choices:
+        texts[choice.index] += choice.text
+        finishes += [choice.index] if choice.finish_reason else []
+assert texts == [c.text for c in both.choices] and sorted(finishes) == [0, 1], (texts, finishes)
+assert [u.completion_tokens for u in usages] == [16], usages
+
 with ThreadPoolExecutor(8) as pool:
     asked = [pool.submit(client.chat.completions.create, model=model, temperature=0, max_tokens=40,
                          messages=[{"role": "user", "content": f"Write a line about the number {n}."}])
