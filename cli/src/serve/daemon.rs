@@ -187,7 +187,11 @@ impl Attended<'_> {
             worker::Notice::Down { death, restart_in: None } => {
                 self.screen.death(&format!("error: {of}"), &death);
                 if std::mem::replace(&mut seen.up, false) {
-                    let hint = "it died too often in a row and is not restarted until it is loaded again";
+                    let hint = if supervise::is_permanent(&death.refusal.code) {
+                        "a restart would meet the same; a later request tries again"
+                    } else {
+                        "it died too often in a row and is not restarted until it is loaded again"
+                    };
                     self.screen.line(&format!("  hint: {hint} (POST {}/v1/models/load)", self.url));
                 }
             }

@@ -145,3 +145,29 @@ fn case_f04_poison_is_failed_after_two_deaths_and_the_streams_beside_it_go_on() 
     assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
     assert_eq!(daemon.health()["restarts"], 2);
 }
+
+/// What is deleted stays deleted, however often the worker is started again.
+#[cfg(target_os = "linux")]
+#[test]
+fn streams_whose_model_is_gone_end_with_the_reason_and_the_model_heals_when_it_is_back() {
+    let mut daemon = Daemon::start(&story(3000, ""));
+    let mut replies = ["story 1", "story 2"].map(|prompt| daemon.post(&request(prompt, false)));
+    replies.iter_mut().for_each(|reply| until(reply, " w0"));
+    let model = daemon._temp.path().join("tiny.gguf");
+    let script = std::fs::read(&model).unwrap();
+    std::fs::remove_file(&model).unwrap();
+    kill("-KILL", daemon.worker());
+    for reply in &mut replies {
+        let text = rest(reply);
+        assert!(
+            text.contains("\"code\":\"model_unavailable\"") && text.contains("can't be loaded again"),
+            "{text}"
+        );
+    }
+    assert_eq!(daemon.health()["restarts"], 1, "one try told enough");
+    let said = daemon.line("a later request tries again");
+    assert!(said.contains("hint"), "{said}");
+    std::fs::write(&model, script).unwrap();
+    assert!(rest(&mut daemon.post_to("/v1/models/load", r#"{"model":"tiny"}"#)).starts_with("HTTP/1.1 200"));
+    assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+}

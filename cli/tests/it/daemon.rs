@@ -89,10 +89,14 @@ impl Daemon {
 
     /// Asks for a chat completion.
     pub(crate) fn post(&self, body: &str) -> BufReader<TcpStream> {
+        self.post_to("/v1/chat/completions", body)
+    }
+
+    pub(crate) fn post_to(&self, path: &str, body: &str) -> BufReader<TcpStream> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(
             socket,
-            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
         )

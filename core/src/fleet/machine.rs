@@ -6,6 +6,7 @@ use super::event::{AskId, Effect, Event, Gone, Load, ModelIx, RequestId, Standin
 use super::reason;
 use crate::machine::{Broken, Misuse};
 use crate::refusal::Refusal;
+use crate::supervise::is_permanent;
 use crate::time::{Clock, Instant};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -189,8 +190,9 @@ impl Fleet {
         match gone {
             // A worker that fails on its way out has done what was asked of it.
             Gone::Failed { refusal } if !matches!(was, State::Closing { .. }) => {
-                let first = matches!(was, State::Loading { .. });
-                let (refusal, until) = if first {
+                // A worker that can't load its model again is as one that never could: it may heal.
+                let loads = matches!(was, State::Loading { .. }) || is_permanent(&refusal.code);
+                let (refusal, until) = if loads {
                     (reason::not_loaded(&entry.id, &refusal), Some(now + self.config.retry))
                 } else {
                     (reason::given_up(&entry.id, &refusal), None)

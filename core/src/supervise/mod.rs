@@ -15,10 +15,12 @@ mod event;
 mod exit;
 mod jobs;
 mod machine;
+mod permanent;
 mod reason;
 
 pub use config::Config;
 pub use event::{Death, Effect, Event, Life, Status, Totals, Wake};
 pub use exit::{Exit, ExitStatus};
 pub use machine::Supervisor;
+pub use permanent::is_permanent;
 pub use reason::{installing, over};

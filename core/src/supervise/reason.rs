@@ -40,7 +40,7 @@ pub(super) fn protocol(runtime: &str, version: &str, theirs: u32) -> Refusal {
     let message = format!(
         "the {runtime} worker (version {version:?}) speaks protocol {theirs}, this superfluid speaks {PROTOCOL}"
     );
-    let refusal = Refusal::new("worker_protocol", message);
+    let refusal = Refusal::new("worker_mismatch", message);
     if theirs < PROTOCOL {
         refusal.hint(format!("run: superfluid runtime repair {runtime}"))
     } else {
@@ -50,7 +50,7 @@ pub(super) fn protocol(runtime: &str, version: &str, theirs: u32) -> Refusal {
 
 pub(super) fn wrong_runtime(expected: &str, theirs: &str) -> Refusal {
     Refusal::new(
-        "worker_protocol",
+        "worker_mismatch",
         format!("the program started as the {expected} worker says it is for {theirs:?}"),
     )
     .hint(format!("check what SUPERFLUID_WORKER_{} names", expected.to_ascii_uppercase()))
@@ -120,6 +120,12 @@ pub(super) fn cut() -> Refusal {
 pub(super) fn gone(runtime: &str, why: &Refusal) -> Refusal {
     let message = format!("the {runtime} worker failed and is not restarted: {}", why.message);
     Refusal::new(codes::MODEL_FAILED, message)
+}
+
+/// What a client learns whose request waited for a successor that can't load the model.
+pub(super) fn not_loadable(runtime: &str, why: &Refusal) -> Refusal {
+    let message = format!("the {runtime} worker died and the model can't be loaded again: {}", why.message);
+    Refusal::new(codes::MODEL_UNAVAILABLE, message)
 }
 
 pub(super) fn late(runs: bool) -> Refusal {

@@ -3,6 +3,7 @@
 use super::lines::{self, Tail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -73,11 +74,12 @@ impl Process {
             .process_group(0)
             .kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| {
-            Refusal::new(
-                "worker_spawn",
-                format!("can't start the worker {}: {error}", program.path.display()),
-            )
-            .hint("check that the file exists, may be executed, and is for this machine")
+            let code = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::PermissionDenied => "worker_missing",
+                _ => "worker_spawn",
+            };
+            Refusal::new(code, format!("can't start the worker {}: {error}", program.path.display()))
+                .hint("check that the file exists, may be executed, and is for this machine")
         })?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let lost = || Refusal::new("worker_spawn", "a started worker has no pipes");

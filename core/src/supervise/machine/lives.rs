@@ -2,6 +2,7 @@
 
 use super::super::event::{Death, Effect, Event};
 use super::super::jobs::{Place, Trust};
+use super::super::permanent::is_permanent;
 use super::super::reason::{self, During};
 use super::{Goal, State, Supervisor};
 use crate::refusal::Refusal;
@@ -79,6 +80,7 @@ impl Supervisor {
     /// The process is gone, or never came.
     pub(super) fn down(&mut self, death: Death) {
         let now = self.clock.now();
+        let permanent = self.during() != During::Serving && is_permanent(&death.refusal.code);
         self.settle(now);
         self.let_go(&death.refusal);
         self.sends.clear();
@@ -93,8 +95,11 @@ impl Supervisor {
         }
         self.crashes = self.crashes.saturating_add(1);
         self.unprovoked += u32::from(!self.provoked);
-        if self.loaded.is_none() || self.unprovoked > self.config.crashes_max {
-            let gone = reason::gone(&self.runtime, &death.refusal);
+        if self.loaded.is_none() || permanent || self.unprovoked > self.config.crashes_max {
+            let gone = match permanent && self.loaded.is_some() {
+                true => reason::not_loadable(&self.runtime, &death.refusal),
+                false => reason::gone(&self.runtime, &death.refusal),
+            };
             self.fail_jobs(|| gone.clone());
             self.state = State::Failed { why: gone };
             self.events.push_back(Event::Down { death, restart_in: None });

@@ -96,6 +96,20 @@ fn a_model_that_is_given_up_is_refused_until_it_is_loaded_again() {
 }
 
 #[test]
+fn a_model_whose_file_went_away_is_tried_again_by_a_later_request() {
+    let mut rig = Rig::new(Config::default(), &["!a"]);
+    rig.ready(1);
+    let refusal = Refusal::new("no_such_model", "a.gguf cannot be read");
+    rig.act(|fleet, now| fleet.handle_gone(Load(1), Gone::Failed { refusal }, now)).unwrap();
+    rig.request(1, "a");
+    assert_eq!(rig.refused(), [(1, "model_unavailable".into())]);
+    rig.pass(Config::default().retry);
+    rig.take_effects();
+    rig.request(2, "a");
+    assert_eq!(rig.take_effects(), [start(0, 2)]);
+}
+
+#[test]
 fn so_many_wait_and_no_more() {
     let mut rig = Rig::new(Config { waiting_max: 2, ..Config::default() }, &["a"]);
     (1..=3).for_each(|id| rig.request(id, "a"));

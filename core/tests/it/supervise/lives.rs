@@ -1,9 +1,9 @@
 //! Lives: start, serve, die, drain.
 
 use super::*;
-use superfluid_core::Misuse;
 use superfluid_core::supervise::{Status, Totals, Wake};
 use superfluid_core::wire::{JobUpdate, Stats};
+use superfluid_core::{Misuse, Refusal};
 
 fn failed_code(events: &[Event], id: u64) -> Option<String> {
     events.iter().find_map(|event| match event {
@@ -172,6 +172,69 @@ fn a_worker_that_dies_before_it_was_ever_ready_is_fatal() {
     assert!(death.refusal.message.contains("before it was up: exit code 127"));
     assert_eq!(death.stderr, ["libx.so: not found"]);
     assert_eq!(rig.sup.status(), Status::Failed);
+}
+
+/// A rig whose worker has died and whose successor is about to say how its load went. Job 1 waits.
+fn loading_again() -> Rig {
+    let mut rig = Rig::ready();
+    rig.submit(1);
+    rig.exit(killed());
+    rig.pass_to_deadline();
+    rig.spawned();
+    rig.frame(hello());
+    rig.take_events();
+    rig
+}
+
+#[test]
+fn a_load_that_no_restart_can_change_ends_the_waiting_at_once_with_the_reason() {
+    for code in ["no_such_model", "truncated_model", "unsupported_runtime", "incompatible_library"] {
+        let mut rig = loading_again();
+        rig.frame(ToDaemon::LoadFailed(Refusal::new(code, "it is not what it was")));
+        rig.exit(Exit { status: ExitStatus::Code { code: 1 }, stderr: vec![] });
+        let Some(Event::Failed { refusal, .. }) = rig.events.first() else { panic!("{:?}", rig.events) };
+        assert_eq!(
+            (&*refusal.code, refusal.message.contains("it is not what it was")),
+            ("model_unavailable", true)
+        );
+        assert_eq!(rig.down().1, None, "{code}");
+        assert_eq!((rig.sup.status(), rig.sup.poll_timeout()), (Status::Failed, None));
+    }
+    // A program that is gone, and one that became another version's.
+    let gone = |rig: &mut Rig| {
+        rig.act(|sup, now| {
+            sup.handle_spawned(Life(2), Err(Refusal::new("worker_missing", "no such file")), now)
+        })
+    };
+    let other = |rig: &mut Rig| {
+        rig.spawned();
+        rig.frame(ToDaemon::Hello { protocol: PROTOCOL + 1, runtime: "mock".into(), version: "9".into() });
+        rig.exit(killed());
+        Ok(())
+    };
+    for begin in [&gone as &dyn Fn(&mut Rig) -> Result<(), Misuse>, &other] {
+        let mut rig = Rig::ready();
+        rig.exit(killed());
+        rig.pass_to_deadline();
+        rig.take_events();
+        begin(&mut rig).unwrap();
+        assert_eq!(rig.down().1, None);
+    }
+}
+
+#[test]
+fn a_load_that_may_succeed_later_is_tried_again_and_so_is_a_worker_that_served() {
+    for code in ["not_enough_memory", "context_not_made", "never_heard_of"] {
+        let mut rig = loading_again();
+        rig.frame(ToDaemon::LoadFailed(Refusal::new(code, "not now")));
+        rig.exit(Exit { status: ExitStatus::Code { code: 1 }, stderr: vec![] });
+        assert_eq!(failed_code(&rig.events, 1), None);
+        assert!(rig.down().1.is_some(), "{code}");
+    }
+    let mut rig = Rig::ready();
+    rig.frame(ToDaemon::Fatal(Refusal::new("bad_model", "a tensor went bad")));
+    rig.exit(Exit { status: ExitStatus::Code { code: 1 }, stderr: vec![] });
+    assert!(rig.down().1.is_some(), "it had loaded");
 }
 
 #[test]

@@ -22,6 +22,7 @@ enum Act {
     Pong,
     Stats,
     Fatal,
+    LoadFailed(bool),
     Junk,
     Exit(i32),
     Late,
@@ -46,6 +47,7 @@ fn act() -> impl Strategy<Value = Act> {
         2 => Just(Act::Pong),
         2 => Just(Act::Stats),
         1 => Just(Act::Fatal),
+        1 => any::<bool>().prop_map(Act::LoadFailed),
         1 => Just(Act::Junk),
         4 => (0i32..12).prop_map(Act::Exit),
         2 => Just(Act::Late),
@@ -165,6 +167,10 @@ fn frame(act: Act) -> Option<ToDaemon> {
             ToDaemon::Stats(Stats { running, waiting, cells, steps: 1, queued, preempted: u64::MAX, reused })
         }
         Act::Fatal => ToDaemon::Fatal(superfluid_core::Refusal::new("x", "y")),
+        Act::LoadFailed(permanent) => {
+            let code = if permanent { "no_such_model" } else { "not_enough_memory" };
+            ToDaemon::LoadFailed(superfluid_core::Refusal::new(code, "y"))
+        }
         _ => return None,
     })
 }
