@@ -65,10 +65,12 @@ pub(super) async fn run(
     let http = http::Config { access, ..http::Config::default() };
     let server = tokio::spawn(server.run(http, fleet.clone(), closed));
     let mut attended = Attended { fleet: &fleet, url: &url, key, screen: &mut screen, seen: Vec::new() };
-    let code = attended.attend(&mut notices, &mut words, &mut signals).await;
+    let mut manager = Manager::new();
+    let code = attended.attend(&mut notices, &mut words, &mut signals, &mut manager).await;
     // The server returns at once where nothing is left to send.
     let _ = close.send(true);
     let _ = server.await;
+    manager.close();
     screen.close();
     Ok(code)
 }
@@ -114,11 +116,11 @@ impl Attended<'_> {
         notices: &mut mpsc::UnboundedReceiver<fleet::Notice>,
         words: &mut mpsc::UnboundedReceiver<String>,
         signals: &mut Signals,
+        manager: &mut Manager,
     ) -> ExitCode {
         let new = Seen { since: Instant::now(), up: false, ever: false };
         self.seen = vec![new; self.fleet.models().len()];
         let mut asked = 0;
-        let mut manager = Manager::new();
         let mut settled = false;
         loop {
             if !settled && self.is_settled() {

@@ -1,8 +1,9 @@
 //! What a service manager is told, where one listens (`Type=notify`). A thread tells it: a manager
-//! that does not read must not stop the daemon, and misses what does not fit in the queue.
+//! that does not read must not stop the daemon, and misses what does not fit in the queue or is not taken
+//! soon after the end.
 
 use sd_notify::NotifyState;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -10,6 +11,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 pub(super) const VARIABLES: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"];
 /// Messages that wait for the manager.
 const WAITING: usize = 256;
+/// How long the end of the daemon waits for a manager that is slow to read.
+const LAST: Duration = Duration::from_secs(5);
 
 enum Message {
     Ready(String),
@@ -21,23 +24,29 @@ enum Message {
 /// The service manager, where there is one.
 pub(super) struct Manager {
     messages: Option<SyncSender<Message>>,
+    /// Closed once everything was told.
+    told: Receiver<()>,
     beat: Option<Interval>,
 }
 
 impl Manager {
     pub(super) fn new() -> Self {
+        let (telling, told) = channel();
         if std::env::var_os(VARIABLES[0]).is_none() {
-            return Self { messages: None, beat: None };
+            return Self { messages: None, told, beat: None };
         }
         let (messages, waiting) = sync_channel(WAITING);
-        std::thread::spawn(move || tell(&waiting));
+        std::thread::spawn(move || {
+            tell(&waiting);
+            drop(telling);
+        });
         let every = sd_notify::watchdog_enabled().map(|every| (every / 2).max(Duration::from_millis(1)));
         let beat = every.map(|every| {
             let mut beat = interval(every);
             beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
             beat
         });
-        Self { messages: Some(messages), beat }
+        Self { messages: Some(messages), told, beat }
     }
 
     /// The model is loaded: what depends on this service may start.
@@ -68,6 +77,13 @@ impl Manager {
             }
             None => std::future::pending().await,
         }
+    }
+
+    /// What waits is told, or nobody takes it.
+    pub(super) fn close(mut self) {
+        self.messages = None;
+        // Nothing is ever sent: the thread's end is what is waited for.
+        let _ = self.told.recv_timeout(LAST);
     }
 
     fn send(&self, message: Message) {

@@ -55,6 +55,38 @@ fn systemd_is_told_when_it_is_ready_that_it_lives_and_when_it_stops() {
     assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
 }
 
+/// The queue of the manager's socket is full when the daemon has to tell that it stops.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_manager_that_reads_late_is_still_told_of_the_end() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let mut daemon = Daemon::start_in(r#"{"mock":1}"#, &[], &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    let filler = UnixDatagram::unbound().unwrap();
+    filler.set_nonblocking(true).unwrap();
+    while filler.send_to(b"", &path).is_ok() {}
+    daemon.signal("-TERM");
+    // Once its worker is gone there is nothing left to do but to tell.
+    while !daemon.workers().is_empty() {}
+    until(&follow(socket), "STOPPING=1");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+}
+
+/// One that never reads does not keep the daemon from ending.
+#[test]
+fn a_manager_that_never_reads_holds_no_end_up_for_ever() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("notify");
+    let _socket = UnixDatagram::bind(&path).unwrap();
+    let filler = UnixDatagram::unbound().unwrap();
+    filler.set_nonblocking(true).unwrap();
+    while filler.send_to(b"", &path).is_ok() {}
+    let mut daemon = Daemon::start_in(r#"{"mock":1}"#, &[], &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
+    daemon.signal("-TERM");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+}
+
 fn unit() -> String {
     fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/superfluid.service")).unwrap()
 }
