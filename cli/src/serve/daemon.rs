@@ -25,7 +25,7 @@ pub(super) struct Rules {
     pub(super) supervision: supervise::Config,
 }
 
-/// Serves until a signal, or until no model could be loaded.
+/// Serves until a signal, or until it is clear that no model can be loaded.
 ///
 /// # Errors
 /// Where the runtime of a model that is loaded from the start is missing and may not be installed.
@@ -105,8 +105,6 @@ struct Seen {
     since: Instant,
     /// Whether the present load has been ready.
     up: bool,
-    /// Whether any load has been.
-    ever: bool,
 }
 
 impl Attended<'_> {
@@ -118,7 +116,7 @@ impl Attended<'_> {
         signals: &mut Signals,
         manager: &mut Manager,
     ) -> ExitCode {
-        let new = Seen { since: Instant::now(), up: false, ever: false };
+        let new = Seen { since: Instant::now(), up: false };
         self.seen = vec![new; self.fleet.models().len()];
         let mut asked = 0;
         let mut settled = false;
@@ -138,9 +136,10 @@ impl Attended<'_> {
                             manager.status(format!("loading {id}: {} %", permille / 10));
                         }
                         self.tell(model.0, notice);
-                        if self.is_hopeless() {
-                            return ExitCode::FAILURE;
-                        }
+                    }
+                    Some(fleet::Notice::Hopeless) => {
+                        self.tell_hopeless();
+                        return ExitCode::FAILURE;
                     }
                     Some(fleet::Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
                     Some(fleet::Notice::Stopped) | None => return ExitCode::FAILURE,
@@ -172,7 +171,7 @@ impl Attended<'_> {
             worker::Notice::Progress { permille } if !several => self.screen.progress(permille),
             worker::Notice::Progress { .. } => {}
             worker::Notice::Ready(loaded) if !seen.up => {
-                (seen.up, seen.ever) = (true, true);
+                seen.up = true;
                 for what in &loaded.unconfined {
                     self.screen.line(&format!("warning: this kernel can't keep the worker from {what}"));
                 }
@@ -213,11 +212,9 @@ impl Attended<'_> {
         asked_for.all(|(_, view)| view.standing != Standing::Loading)
     }
 
-    /// Whether no model has ever been loaded, and none will be unless somebody changes something.
-    fn is_hopeless(&self) -> bool {
-        let overview = self.fleet.overview();
-        let failed = overview.models.iter().all(|model| model.standing == Standing::Failed);
-        overview.serves && failed && !self.seen.iter().any(|seen| seen.ever)
+    fn tell_hopeless(&self) {
+        let ids: Vec<String> = self.fleet.models().iter().map(|model| format!("'{}'", model.id)).collect();
+        self.screen.line(&format!("nothing can be served, so this ends: {} could not be loaded", and(&ids)));
     }
 
     fn tell_of_running(&self) {
@@ -231,6 +228,14 @@ impl Attended<'_> {
                 "finishing {running} {word}, at most {patience} s; a second signal stops now"
             ));
         }
+    }
+}
+
+/// A list as a person writes it.
+fn and(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
     }
 }
 

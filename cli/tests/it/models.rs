@@ -176,6 +176,35 @@ fn one_model_that_can_t_be_loaded_leaves_the_others() {
     assert!(get(&daemon, "/ready").starts_with("HTTP/1.1 503"));
 }
 
+/// Each holds a key that no script has: it looks like a model and can't be loaded.
+#[test]
+fn bad_models_of_a_directory_never_end_the_daemon_and_one_that_heals_is_served() {
+    for names in [&["a"][..], &["a", "b"]] {
+        let bad = |name: &&str| (format!("models/{name}.gguf"), r#"{"mock":1,"nosuch":2}"#.to_string());
+        let files: Vec<(String, String)> = names.iter().map(bad).collect();
+        let files: Vec<(&str, String)> = files.iter().map(|(file, text)| (&**file, text.clone())).collect();
+        let daemon = start(&files, &["--runtime", "mock", "--model-dir", "models"]);
+        for name in names {
+            let refused = rest(&mut ask(&daemon, name, "hi", false));
+            assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("nosuch"), "{refused}");
+        }
+        assert!(models(&daemon).iter().all(|model| model.ends_with(" failed -")), "it is there and says so");
+        fs::write(daemon._temp.path().join("models/a.gguf"), script("a", "")).unwrap();
+        let loaded = rest(&mut daemon.post_to("/v1/models/load", r#"{"model":"a"}"#));
+        assert!(loaded.starts_with("HTTP/1.1 200"), "{loaded}");
+        assert!(rest(&mut ask(&daemon, "a", "hi", false)).contains("I am a"));
+    }
+}
+
+#[test]
+fn when_no_named_model_can_be_loaded_the_log_says_which_before_the_end() {
+    let bad = r#"{"mock":1,"nosuch":2}"#.to_string();
+    let files = [("a.gguf", bad.clone()), ("b.gguf", bad)];
+    let mut daemon = start(&files, &["--runtime", "mock", "a.gguf", "--model", "b.gguf"]);
+    daemon.line("nothing can be served, so this ends: 'a' and 'b' could not be loaded");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(1));
+}
+
 #[test]
 fn two_models_of_one_name_are_refused_before_anything_starts() {
     let temp = tempfile::tempdir().unwrap();

@@ -85,6 +85,10 @@ pub enum Event {
         /// Why not.
         refusal: Option<Refusal>,
     },
+    /// Every model was to be loaded at the start, and none of them could be. Nothing has been served, and
+    /// nothing will be unless somebody changes something. Told once, if ever; a model that is loaded on
+    /// its first use never causes it, and where there is one it is not told at all.
+    Hopeless,
     /// Every load is gone after `drain` or `stop`. Only refusals follow.
     Stopped,
 }

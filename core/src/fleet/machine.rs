@@ -39,6 +39,10 @@ pub struct Fleet {
     requests: BTreeMap<RequestId, At>,
     pub(super) wishes: u64,
     pub(super) last_load: Load,
+    /// Loads that [`new`](Self::new) began: those numbered up to this.
+    begun: Load,
+    /// How many of them have failed or were given up.
+    begun_gone: u64,
     pub(super) effects: VecDeque<Effect>,
     events: VecDeque<Event>,
 }
@@ -60,6 +64,8 @@ impl Fleet {
             requests: BTreeMap::new(),
             wishes: 0,
             last_load: Load(0),
+            begun: Load(0),
+            begun_gone: 0,
             effects: VecDeque::new(),
             events: VecDeque::new(),
         };
@@ -70,6 +76,7 @@ impl Fleet {
                 new.start(at);
             }
         }
+        new.begun = new.last_load;
         new
     }
 
@@ -205,6 +212,7 @@ impl Fleet {
         }
         self.arrange(now);
         self.tell_stopped();
+        self.tell_hopeless(load);
         Ok(())
     }
 
@@ -447,6 +455,19 @@ impl Fleet {
         if !self.serves() && !self.told && self.loads() == 0 {
             self.told = true;
             self.events.push_back(Event::Stopped);
+        }
+    }
+
+    /// Told at most once, by the last of the loads of the start: what requests load later decides
+    /// nothing about the server.
+    fn tell_hopeless(&mut self, gone: Load) {
+        if gone > self.begun {
+            return;
+        }
+        self.begun_gone += 1;
+        let failed = |entry: &Entry| entry.standing() == Standing::Failed && !entry.proven;
+        if self.serves() && self.begun_gone == self.begun.0 && self.entries.iter().all(failed) {
+            self.events.push_back(Event::Hopeless);
         }
     }
 }

@@ -37,6 +37,9 @@ pub enum Notice {
         /// What.
         notice: worker::Notice,
     },
+    /// Every model was to be loaded at the start and none could be: nothing will ever be served unless
+    /// somebody changes something.
+    Hopeless,
     /// Every worker is gone as asked. Nothing follows.
     Stopped,
 }
@@ -259,6 +262,9 @@ impl Keeper {
                     if let Some(answer) = self.wishes.remove(&ask) {
                         let _ = answer.send(refusal.map_or(Ok(()), Err));
                     }
+                }
+                Event::Hopeless => {
+                    let _ = self.notices.send(Notice::Hopeless);
                 }
                 Event::Stopped => {
                     stopped = true;

@@ -102,9 +102,13 @@ impl Rig {
 
     /// What happens next to a worker.
     pub(crate) async fn notice(&mut self) -> Option<Notice> {
-        match self.notices.recv().await? {
-            fleet::Notice::Worker { notice, .. } => Some(notice),
-            fleet::Notice::Stopped => Some(Notice::Stopped),
+        loop {
+            match self.notices.recv().await? {
+                fleet::Notice::Worker { notice, .. } => return Some(notice),
+                fleet::Notice::Stopped => return Some(Notice::Stopped),
+                // Said of the fleet, not of a worker.
+                fleet::Notice::Hopeless => {}
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which model is loaded and where requests go, case by case and under random worlds.
 
 mod asked;
+mod hopeless;
 mod room;
 mod waiting;
 mod worlds;

@@ -1,12 +1,15 @@
 //! Random worlds: loads that come up, fail and die, clients that come and go, operators who change
 //! their minds. Every request goes or is refused exactly once, nothing with requests is ended before
-//! the server ends, and whoever waits is served once the world keeps still.
+//! the server ends, and whoever waits is served once the world keeps still. Nothing that requests cause
+//! makes the server hopeless.
 
 use super::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MODELS: [&str; 4] = ["!a", "!b", "c", "d"];
+/// None of which is loaded on its first use alone.
+const NAMED: [&str; 3] = ["!a", "!b", "!c"];
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
@@ -48,6 +51,9 @@ struct World {
     waiting: BTreeSet<u64>,
     asks: BTreeSet<u64>,
     over: bool,
+    /// Whether any load has been up.
+    served: bool,
+    hopeless: bool,
     ending: bool,
     log: Vec<String>,
 }
@@ -67,6 +73,11 @@ impl World {
             }
         }
         for event in rig.take_events() {
+            if event == Event::Hopeless {
+                assert!(!self.served && !self.ending && !std::mem::replace(&mut self.hopeless, true));
+                assert!(self.loads.is_empty(), "{:?} may come up", self.loads);
+                assert_eq!(rig.fleet.find("d"), None, "what is loaded on its first use may be good");
+            }
             let refuses = matches!(event, Event::Refused { .. } | Event::Answered { .. });
             assert!(!self.over || refuses, "{event:?} after the end");
             self.log.push(format!("{event:?}"));
@@ -79,6 +90,7 @@ impl World {
                 }
                 Event::Refused { request, .. } => assert!(self.waiting.remove(&request.0)),
                 Event::Answered { ask, .. } => assert!(self.asks.remove(&ask.0)),
+                Event::Hopeless => {}
                 Event::Stopped => self.over = true,
             }
         }
@@ -106,6 +118,7 @@ impl World {
             Act::Ready(at) => {
                 let Some(load) = self.load_at(at) else { return };
                 if self.loads.insert(load, true) == Some(false) {
+                    self.served = true;
                     rig.ready(load);
                 }
             }
@@ -147,8 +160,8 @@ impl World {
     }
 }
 
-fn run(acts: &[Act], config: Config) -> Vec<String> {
-    let mut rig = Rig::new(config, &MODELS);
+fn run(acts: &[Act], models: &[&str], config: Config) -> Vec<String> {
+    let mut rig = Rig::new(config, models);
     let mut world = World::default();
     world.take(&mut rig);
     for (at, act) in acts.iter().enumerate() {
@@ -191,9 +204,11 @@ proptest! {
         loaded_max in prop::option::of(1usize..4),
         idle in prop::option::of(1u64..60),
         waiting_max in 1usize..6,
+        named in any::<bool>(),
     ) {
         let idle = idle.map(Duration::from_millis);
         let config = Config { idle, loaded_max, waiting_max, retry: Duration::from_millis(20) };
-        prop_assert_eq!(run(&acts, config), run(&acts, config));
+        let models = if named { &NAMED[..] } else { &MODELS };
+        prop_assert_eq!(run(&acts, models, config), run(&acts, models, config));
     }
 }
