@@ -7,7 +7,7 @@ use super::prepare::Choice;
 use super::screen::Screen;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use superfluid_core::Refusal;
 use superfluid_core::access::Access;
 use superfluid_core::fleet::Standing;
@@ -64,7 +64,9 @@ pub(super) async fn run(
     let (close, closed) = watch::channel(false);
     let http = http::Config { access, ..http::Config::default() };
     let server = tokio::spawn(server.run(http, fleet.clone(), closed));
-    let mut attended = Attended { fleet: &fleet, url: &url, key, screen: &mut screen, seen: Vec::new() };
+    let (screen_of, patience) = (&mut screen, supervision.drain);
+    let mut attended =
+        Attended { fleet: &fleet, url: &url, key, screen: screen_of, patience, seen: Vec::new() };
     let mut manager = Manager::new();
     let code = attended.attend(&mut notices, &mut words, &mut signals, &mut manager).await;
     // The server returns at once where nothing is left to send.
@@ -94,6 +96,8 @@ struct Attended<'a> {
     url: &'a str,
     key: bool,
     screen: &'a mut Screen,
+    /// How long a drain waits.
+    patience: Duration,
     /// By model.
     seen: Vec<Seen>,
 }
@@ -141,18 +145,22 @@ impl Attended<'_> {
                         self.tell_hopeless();
                         return ExitCode::FAILURE;
                     }
-                    Some(fleet::Notice::Stopped) if asked < 2 => return ExitCode::SUCCESS,
-                    Some(fleet::Notice::Stopped) | None => return ExitCode::FAILURE,
+                    Some(fleet::Notice::Stopped { cut }) => {
+                        self.tell_cut(cut);
+                        return if asked < 2 && cut == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+                    }
+                    None => return ExitCode::FAILURE,
                 },
                 () = manager.beat() => manager.alive(),
-                () = signals.next() => {
+                signal = signals.next() => {
                     asked += 1;
                     manager.stopping();
+                    self.screen.end_progress();
                     if asked == 1 {
-                        self.screen.end_progress();
-                        self.tell_of_running();
+                        self.tell_of_running(signal);
                         self.fleet.drain();
                     } else {
+                        self.screen.line(&format!("{signal}: stopping now"));
                         self.fleet.stop();
                     }
                 }
@@ -196,7 +204,7 @@ impl Attended<'_> {
                     self.screen.line(&format!("  hint: {hint} (POST {}/v1/models/load)", self.url));
                 }
             }
-            worker::Notice::Stopped => {
+            worker::Notice::Stopped { .. } => {
                 if std::mem::replace(&mut seen.up, false) && self.fleet.overview().serves {
                     self.screen.line(&format!("unloaded: {id}"));
                 }
@@ -217,18 +225,29 @@ impl Attended<'_> {
         self.screen.line(&format!("nothing can be served, so this ends: {} could not be loaded", and(&ids)));
     }
 
-    fn tell_of_running(&self) {
+    fn tell_of_running(&self, signal: &str) {
         let overview = self.fleet.overview();
         let workers = overview.models.iter().filter_map(|model| model.worker.as_ref());
         let running: usize = workers.map(|worker| worker.view().jobs).sum();
-        if running > 0 {
-            let patience = supervise::Config::default().drain.as_secs();
-            let word = if running == 1 { "request" } else { "requests" };
-            self.screen.line(&format!(
-                "finishing {running} {word}, at most {patience} s; a second signal stops now"
-            ));
+        self.screen.line(&match running {
+            0 => format!("{signal}: stopping"),
+            running => format!(
+                "{signal}: stopping, waiting up to {} s for {}; a second signal stops now",
+                self.patience.as_secs(),
+                requests(running as u64)
+            ),
+        });
+    }
+
+    fn tell_cut(&self, cut: u64) {
+        if cut > 0 {
+            self.screen.line(&format!("stopped before {} had finished", requests(cut)));
         }
     }
+}
+
+fn requests(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "request" } else { "requests" })
 }
 
 /// A list as a person writes it.
@@ -248,12 +267,13 @@ impl Signals {
         Ok(Self([terminate, interrupt, signal(SignalKind::hangup())?]))
     }
 
-    async fn next(&mut self) {
+    /// The next one's name.
+    async fn next(&mut self) -> &'static str {
         let [terminate, interrupt, hangup] = &mut self.0;
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+            _ = hangup.recv() => "SIGHUP",
         }
     }
 }

@@ -101,6 +101,9 @@ pub(crate) struct ServeArgs {
     /// Seconds after which a worker that does not answer is ended and followed by another
     #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(2..=3600))]
     hang_timeout: u64,
+    /// Seconds that a stopping server gives running requests to finish; 0 cuts them at once
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=86_400))]
+    drain: u64,
     /// Let workers do all that this user may (Linux confines them otherwise)
     #[arg(long)]
     no_sandbox: bool,
@@ -180,7 +183,12 @@ fn supervision(args: &ServeArgs) -> supervise::Config {
     let patience = Duration::from_secs(args.hang_timeout);
     let defaults = supervise::Config::default();
     let ping_every = defaults.ping_every.min(patience / 4);
-    supervise::Config { ping_patience: patience, ping_every, ..defaults }
+    supervise::Config {
+        ping_patience: patience,
+        ping_every,
+        drain: Duration::from_secs(args.drain),
+        ..defaults
+    }
 }
 
 fn address(args: &ServeArgs) -> Result<SocketAddr, Refusal> {

@@ -116,7 +116,7 @@ fn sigterm_finishes_what_every_model_runs() {
     let mut streams = ["a", "b"].map(|model| ask(&daemon, model, "slow", true));
     streams.iter_mut().for_each(|stream| until(stream, "ab"));
     daemon.signal("-TERM");
-    daemon.line("finishing 2 requests");
+    daemon.line("SIGTERM: stopping, waiting up to 30 s for 2 requests;");
     for stream in &mut streams {
         assert!(rest(stream).contains("data: [DONE]"));
     }

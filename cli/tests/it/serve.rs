@@ -114,11 +114,31 @@ fn sigterm_finishes_what_runs_refuses_what_comes_and_exits_0() {
     let mut reply = daemon.ask("slow", true);
     until(&mut reply, "ab");
     daemon.signal("-TERM");
-    daemon.line("finishing 1 request");
+    daemon.line("SIGTERM: stopping, waiting up to 30 s for 1 request;");
     while daemon.health()["status"] != "draining" {}
     let refused = rest(&mut daemon.ask("hi", false));
     assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("shutting_down"), "{refused}");
     assert!(rest(&mut reply).contains("data: [DONE]"));
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_drain_that_is_over_before_its_requests_exits_1_and_says_so() {
+    let mut daemon = Daemon::start_with(&slow(""), &["--drain", "0"]);
+    let mut reply = daemon.ask("slow", true);
+    until(&mut reply, "ab");
+    daemon.signal("-HUP");
+    daemon.line("SIGHUP: stopping, waiting up to 0 s for 1 request;");
+    daemon.line("stopped before 1 request had finished");
+    assert!(rest(&mut reply).contains("shutting_down"));
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_signal_to_a_daemon_with_nothing_to_do_is_named_and_exits_0() {
+    let mut daemon = Daemon::start_with(&slow(""), &["--drain", "0"]);
+    daemon.signal("-TERM");
+    assert_eq!(daemon.line("SIGTERM: stopping"), "SIGTERM: stopping\n");
     assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
 }
 
@@ -128,8 +148,9 @@ fn a_second_signal_stops_now() {
     let mut reply = daemon.ask("slow", true);
     until(&mut reply, "ab");
     daemon.signal("-INT");
-    daemon.line("finishing 1 request");
+    daemon.line("SIGINT: stopping, waiting up to 30 s for 1 request;");
     daemon.signal("-INT");
+    daemon.line("SIGINT: stopping now");
     assert_eq!(daemon.child.wait().unwrap().code(), Some(1));
     assert!(rest(&mut reply).contains("shutting_down"));
 }

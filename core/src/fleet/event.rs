@@ -52,7 +52,10 @@ pub enum Effect {
 #[serde(tag = "gone", rename_all = "snake_case")]
 pub enum Gone {
     /// As it was asked to.
-    Stopped,
+    Stopped {
+        /// Requests that were ended unfinished for it.
+        cut: u64,
+    },
     /// It could not be started, or not be kept up.
     Failed {
         /// Why.
@@ -90,7 +93,10 @@ pub enum Event {
     /// its first use never causes it, and where there is one it is not told at all.
     Hopeless,
     /// Every load is gone after `drain` or `stop`. Only refusals follow.
-    Stopped,
+    Stopped {
+        /// Requests that were ended unfinished for it, of all loads.
+        cut: u64,
+    },
 }
 
 /// Where a model stands.

@@ -35,6 +35,7 @@ pub struct Fleet {
     clock: Clock,
     goal: Goal,
     told: bool,
+    cut: u64,
     pub(super) entries: Vec<Entry>,
     requests: BTreeMap<RequestId, At>,
     pub(super) wishes: u64,
@@ -60,6 +61,7 @@ impl Fleet {
             clock,
             goal: Goal::Serve,
             told: false,
+            cut: 0,
             entries,
             requests: BTreeMap::new(),
             wishes: 0,
@@ -193,6 +195,9 @@ impl Fleet {
         entry.used = now;
         for ask in core::mem::take(&mut entry.unloads) {
             self.events.push_back(Event::Answered { ask, refusal: None });
+        }
+        if let Gone::Stopped { cut } = gone {
+            self.cut += cut;
         }
         match gone {
             // A worker that fails on its way out has done what was asked of it.
@@ -454,7 +459,7 @@ impl Fleet {
     fn tell_stopped(&mut self) {
         if !self.serves() && !self.told && self.loads() == 0 {
             self.told = true;
-            self.events.push_back(Event::Stopped);
+            self.events.push_back(Event::Stopped { cut: self.cut });
         }
     }
 

@@ -89,7 +89,10 @@ pub enum Event {
         restart_in: Option<Duration>,
     },
     /// The worker is gone as it was asked to. Nothing follows.
-    Stopped,
+    Stopped {
+        /// Jobs that were ended unfinished for it.
+        cut: u64,
+    },
 }
 
 /// Where the worker stands, for `/health` and the log.

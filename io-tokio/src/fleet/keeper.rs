@@ -41,7 +41,10 @@ pub enum Notice {
     /// somebody changes something.
     Hopeless,
     /// Every worker is gone as asked. Nothing follows.
-    Stopped,
+    Stopped {
+        /// Requests that were ended unfinished for it.
+        cut: u64,
+    },
 }
 
 /// What others ask of the fleet.
@@ -223,9 +226,9 @@ impl Keeper {
                 self.loads.remove(&load);
                 self.machine.handle_gone(load, Gone::Failed { refusal: death.refusal }, now)
             }
-            worker::Notice::Stopped => {
+            worker::Notice::Stopped { cut } => {
                 self.loads.remove(&load);
-                self.machine.handle_gone(load, Gone::Stopped, now)
+                self.machine.handle_gone(load, Gone::Stopped { cut }, now)
             }
             _ => return,
         };
@@ -266,9 +269,9 @@ impl Keeper {
                 Event::Hopeless => {
                     let _ = self.notices.send(Notice::Hopeless);
                 }
-                Event::Stopped => {
+                Event::Stopped { cut } => {
                     stopped = true;
-                    let _ = self.notices.send(Notice::Stopped);
+                    let _ = self.notices.send(Notice::Stopped { cut });
                 }
             }
         }

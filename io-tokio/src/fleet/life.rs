@@ -23,7 +23,7 @@ pub(super) async fn live(
     let failed = |refusal| Notice::Down { death: Death { refusal, stderr: Vec::new() }, restart_in: None };
     let launch = tokio::select! {
         biased;
-        Ok(()) = &mut stop => return tell(Notice::Stopped),
+        Ok(()) = &mut stop => return tell(Notice::Stopped { cut: 0 }),
         launch = unstarted.until(prepared) => launch,
     };
     let Launch { program, spec } = match launch {
@@ -32,7 +32,7 @@ pub(super) async fn live(
     };
     let mut notices = unstarted.start(config, &name, program, spec);
     while let Some(notice) = notices.recv().await {
-        let last = matches!(notice, Notice::Stopped | Notice::Down { restart_in: None, .. });
+        let last = matches!(notice, Notice::Stopped { .. } | Notice::Down { restart_in: None, .. });
         tell(notice);
         if last {
             return;

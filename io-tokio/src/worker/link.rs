@@ -48,7 +48,10 @@ pub enum Notice {
         restart_in: Option<Duration>,
     },
     /// It is gone as asked.
-    Stopped,
+    Stopped {
+        /// Jobs that were ended unfinished for it.
+        cut: u64,
+    },
 }
 
 /// Where the worker stands now.
@@ -355,7 +358,7 @@ impl Link {
                 Notice::Ready(loaded)
             }
             Event::Down { death, restart_in } => Notice::Down { death, restart_in },
-            Event::Stopped => Notice::Stopped,
+            Event::Stopped { cut } => Notice::Stopped { cut },
         };
         // Nobody listens: the state is still to be seen in the view.
         let _ = self.notices.send(notice);

@@ -107,7 +107,7 @@ async fn draining_finishes_what_runs_and_refuses_what_comes() {
     // This worker only carries bytes and does not know that it is told to go.
     rig.fleet.stop();
     loop {
-        if let Notice::Stopped = rig.notice().await.unwrap() {
+        if let Notice::Stopped { cut: 0 } = rig.notice().await.unwrap() {
             break;
         }
     }

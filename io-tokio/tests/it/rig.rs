@@ -105,7 +105,7 @@ impl Rig {
         loop {
             match self.notices.recv().await? {
                 fleet::Notice::Worker { notice, .. } => return Some(notice),
-                fleet::Notice::Stopped => return Some(Notice::Stopped),
+                fleet::Notice::Stopped { cut } => return Some(Notice::Stopped { cut }),
                 // Said of the fleet, not of a worker.
                 fleet::Notice::Hopeless => {}
             }

@@ -88,9 +88,9 @@ impl Supervisor {
         // A drain promises to finish what was there, and its deadline bounds how long that is tried.
         let finishes = matches!(self.goal, Goal::Drain { .. }) && !self.jobs.is_empty();
         if self.goal != Goal::Serve && !finishes {
-            self.fail_jobs(reason::cut);
+            self.cut_jobs();
             self.state = State::Stopped;
-            self.events.push_back(Event::Stopped);
+            self.events.push_back(Event::Stopped { cut: self.cut });
             return;
         }
         self.crashes = self.crashes.saturating_add(1);
@@ -142,6 +142,7 @@ impl Supervisor {
                 self.totals.continued += 1;
                 self.jobs.put_back(job);
             } else if job.place == Place::Held {
+                self.cut += 1;
                 self.events.push_back(Event::Failed { job: id, refusal: reason::cut() });
             } else {
                 let refusal = reason::job_lost(&self.runtime, serve, why);
@@ -150,7 +151,13 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn fail_jobs(&mut self, refusal: impl Fn() -> Refusal) {
+    pub(super) fn cut_jobs(&mut self) {
+        self.cut += self.fail_jobs(reason::cut);
+    }
+
+    /// How many jobs had not ended otherwise.
+    pub(super) fn fail_jobs(&mut self, refusal: impl Fn() -> Refusal) -> u64 {
+        let mut failed = 0;
         for job in self.jobs.take(|_| true) {
             let id = job.submit.id;
             if job.told {
@@ -158,9 +165,11 @@ impl Supervisor {
             } else if job.place == Place::Cancelling {
                 self.finish_cancelled(id);
             } else {
+                failed += 1;
                 self.events.push_back(Event::Failed { job: id, refusal: refusal() });
             }
         }
+        failed
     }
 
     /// Jobs whose deadline is over are failed, whether they wait or run.

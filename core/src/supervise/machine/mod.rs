@@ -87,6 +87,8 @@ pub struct Supervisor {
     totals: Totals,
     loaded: Option<Box<Loaded>>,
     jobs: Jobs,
+    /// Jobs that were ended by a stop, or by the end of a drain.
+    cut: u64,
     /// Until when the job on trial keeps new ones waiting.
     trial: Option<Instant>,
     /// Whether a new job had its turn since the last trial began.
@@ -119,6 +121,7 @@ impl Supervisor {
             totals: Totals::default(),
             loaded: None,
             jobs: Jobs::default(),
+            cut: 0,
             trial: None,
             passed: false,
             effects: VecDeque::new(),
@@ -409,12 +412,12 @@ impl Supervisor {
             return;
         }
         self.goal = Goal::Stop;
-        self.fail_jobs(reason::cut);
+        self.cut_jobs();
         let during = self.during();
         match &mut self.state {
             State::Backoff { .. } => {
                 self.state = State::Stopped;
-                self.events.push_back(Event::Stopped);
+                self.events.push_back(Event::Stopped { cut: self.cut });
             }
             State::Exiting { deadline, .. } => {
                 if deadline.take().is_some() {

@@ -86,14 +86,25 @@ fn a_drain_ends_all_and_a_stop_ends_them_now() {
     rig.failed(1);
     assert_eq!(rig.take_events(), []);
     rig.stopped(2);
-    assert_eq!(rig.take_events(), [Event::Stopped]);
+    assert_eq!(rig.take_events(), [Event::Stopped { cut: 0 }]);
+}
+
+#[test]
+fn what_every_load_s_end_cut_is_added_up() {
+    let mut rig = Rig::new(Config::default(), &["!a", "!b"]);
+    [1, 2].into_iter().for_each(|load| rig.ready(load));
+    rig.act(Fleet::drain);
+    for (load, cut) in [(1, 2), (2, 1)] {
+        rig.act(|fleet, now| fleet.handle_gone(Load(load), Gone::Stopped { cut }, now)).unwrap();
+    }
+    assert_eq!(rig.take_events(), [Event::Stopped { cut: 3 }]);
 }
 
 #[test]
 fn a_drain_with_nothing_loaded_is_over_at_once() {
     let mut rig = Rig::new(Config::default(), &["a"]);
     rig.act(Fleet::drain);
-    assert_eq!(rig.take_events(), [Event::Stopped]);
+    assert_eq!(rig.take_events(), [Event::Stopped { cut: 0 }]);
     rig.act(Fleet::stop);
     assert_eq!(rig.take_events(), []);
 }

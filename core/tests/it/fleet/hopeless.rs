@@ -85,5 +85,5 @@ fn a_load_of_the_start_that_somebody_gave_up_is_no_failure() {
     let mut rig = Rig::new(Config::default(), &["!a"]);
     rig.act(Fleet::drain);
     rig.failed(1);
-    assert_eq!(rig.take_events(), [Event::Stopped]);
+    assert_eq!(rig.take_events(), [Event::Stopped { cut: 0 }]);
 }

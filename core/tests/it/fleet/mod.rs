@@ -52,7 +52,7 @@ impl Rig {
     }
 
     fn stopped(&mut self, load: u64) {
-        self.act(|fleet, now| fleet.handle_gone(Load(load), Gone::Stopped, now)).unwrap();
+        self.act(|fleet, now| fleet.handle_gone(Load(load), Gone::Stopped { cut: 0 }, now)).unwrap();
     }
 
     fn failed(&mut self, load: u64) {

@@ -91,7 +91,7 @@ impl World {
                 Event::Refused { request, .. } => assert!(self.waiting.remove(&request.0)),
                 Event::Answered { ask, .. } => assert!(self.asks.remove(&ask.0)),
                 Event::Hopeless => {}
-                Event::Stopped => self.over = true,
+                Event::Stopped { .. } => self.over = true,
             }
         }
     }

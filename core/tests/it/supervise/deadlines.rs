@@ -76,7 +76,7 @@ fn a_worker_that_dies_while_draining_is_followed_by_one_that_finishes() {
     rig.frame(finished(1));
     assert_eq!(rig.sends.last(), Some(&ToWorker::Drain));
     rig.exit(Exit { status: ExitStatus::Code { code: 0 }, stderr: vec![] });
-    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+    assert_eq!(rig.events.last(), Some(&Event::Stopped { cut: 0 }));
     assert!(rig.events.iter().any(|event| matches!(event, Event::Finished { job: JobId(1), .. })));
 }
 
@@ -95,7 +95,7 @@ fn a_drain_that_meets_a_restarting_worker_waits_for_it_but_not_for_ever() {
     assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("shutting_down"));
     rig.spawned();
     rig.exit(killed());
-    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+    assert_eq!(rig.events.last(), Some(&Event::Stopped { cut: 1 }));
 }
 
 #[test]
@@ -105,5 +105,5 @@ fn a_drain_ends_with_the_last_job_that_is_cancelled() {
     rig.exit(killed());
     rig.act(Supervisor::drain);
     rig.act(|sup, now| sup.cancel(JobId(1), now));
-    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+    assert_eq!(rig.events.last(), Some(&Event::Stopped { cut: 0 }));
 }

@@ -31,7 +31,7 @@ fn a_worker_comes_up_serves_and_drains() {
     rig.frame(finished(1));
     assert_eq!(rig.sends.last(), Some(&ToWorker::Drain));
     rig.exit(Exit { status: ExitStatus::Code { code: 0 }, stderr: vec![] });
-    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+    assert_eq!(rig.events.last(), Some(&Event::Stopped { cut: 0 }));
     assert!(rig.sup.poll_timeout().is_none());
 }
 
@@ -265,14 +265,28 @@ fn draining_has_a_deadline_and_stop_has_none() {
     assert_eq!(rig.now, Instant::ORIGIN + Config::default().drain);
     assert_eq!(failed_code(&rig.events, 1).as_deref(), Some("shutting_down"));
     rig.exit(killed());
-    assert_eq!(rig.events.last(), Some(&Event::Stopped));
+    assert_eq!(rig.events.last(), Some(&Event::Stopped { cut: 1 }));
 
     let mut rig = Rig::new(Config::default());
     rig.act(Supervisor::stop);
     rig.spawned();
     assert_eq!(rig.effects.last(), Some(&Effect::Kill { life: Life(1) }));
     rig.exit(killed());
-    assert_eq!(rig.events, [Event::Stopped]);
+    assert_eq!(rig.events, [Event::Stopped { cut: 0 }]);
+}
+
+#[test]
+fn what_a_stop_cuts_is_counted_and_what_was_cancelled_is_not() {
+    let mut rig = Rig::new(Config { drain: Duration::ZERO, ..Config::default() });
+    rig.come_up();
+    (1..=4).for_each(|id| rig.submit(id));
+    rig.frame(finished(1));
+    rig.act(|sup, now| sup.cancel(JobId(2), now));
+    rig.act(Supervisor::drain);
+    assert_eq!(failed_code(&rig.events, 3), None, "time passes only when it is told");
+    rig.pass_to_deadline();
+    rig.exit(killed());
+    assert_eq!(rig.events.last(), Some(&Event::Stopped { cut: 2 }));
 }
 
 #[test]
