@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use tempfile::TempDir;
 
@@ -125,6 +125,33 @@ impl Daemon {
 
     pub(crate) fn signal(&self, signal: &str) {
         kill(signal, self.child.id());
+    }
+}
+
+/// Holds a reply back, so that a test says how long it takes.
+pub(crate) struct Gate(TempDir);
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// For a script: what waits before the twentieth token to a prompt that holds `slow`.
+    pub(crate) fn fault(&self) -> String {
+        format!(r#"{{"at":"token","do":"wait","nth":20,"prompt":"slow","until":{:?}}}"#, self.file())
+    }
+
+    /// The flag that lets a worker see it.
+    pub(crate) fn flags(&self) -> [&str; 2] {
+        ["--allow-read", self.0.path().to_str().unwrap()]
+    }
+
+    pub(crate) fn open(&self) {
+        fs::write(self.file(), "").unwrap();
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.path().join("open")
     }
 }
 

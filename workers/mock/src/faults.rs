@@ -69,6 +69,11 @@ impl Faults {
             Deed::Hang => loop {
                 thread::sleep(Duration::from_secs(3600));
             },
+            Deed::Wait => {
+                while fault.until.as_ref().is_some_and(|path| !path.exists()) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
             Deed::Junk => self.put(b"ggml_init: this line has no business here\n"),
             Deed::Protocol => {
                 let (runtime, version) = ("mock".into(), "0.0.0".into());

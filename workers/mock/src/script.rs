@@ -150,6 +150,9 @@ pub struct Fault {
     /// worker's successor is spared.
     #[serde(default)]
     pub once: Option<PathBuf>,
+    /// The file that `wait` waits for.
+    #[serde(default)]
+    pub until: Option<PathBuf>,
 }
 
 /// When something goes wrong.
@@ -184,6 +187,8 @@ pub enum Deed {
     Exit,
     /// Nothing, for ever.
     Hang,
+    /// Nothing until a file is there, so that a test says how long something takes.
+    Wait,
     /// Text where frames belong.
     Junk,
     /// A hello with another protocol version.

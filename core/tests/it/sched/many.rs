@@ -2,8 +2,15 @@
 
 use super::world::World;
 use super::{ENGINE, job, of_class};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use superfluid_core::sched::{Class, Config, Copying, Engine, RowResult, Scheduler, StepOutcome, Want};
+
+/// Time this thread has had on a processor, which a busy machine does not make longer. Zero where the
+/// system does not say.
+fn worked() -> Duration {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(stat.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0))
+}
 
 /// Submitting, cancelling and serving 10,000 queued jobs is far from quadratic: the bound is a
 /// hundred times what it takes.
@@ -12,7 +19,7 @@ fn ten_thousand_queued_jobs_stay_fast() {
     let engine = Engine { lanes: 64, seqs: 80, pool_tokens: 100_000, step_tokens: 512, ..ENGINE };
     let mut scheduler = Scheduler::new(Config { queue_per_class: 10_000, ..Config::new(engine) });
     let now = superfluid_core::Instant::ORIGIN;
-    let began = Instant::now();
+    let began = worked();
     for id in 0..10_000_u64 {
         let prompt = [id as u32 % 50, id as u32 % 7, 3, 4, 5];
         let class = Class::ALL[(id % 3) as usize];
@@ -36,7 +43,8 @@ fn ten_thousand_queued_jobs_stay_fast() {
         }
     }
     assert_eq!(ended, 10_000);
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let took = worked() - began;
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }
 
 /// Two hundred clients over a pool a tenth of what they want, in every shape of engine.

@@ -140,8 +140,10 @@ fn leave(served: &Served, body: &Value, started: bool) {
     let body = body.to_string();
     connection.request("POST", "/v1/chat/completions", &[], body.as_bytes()).expect("sent");
     if started {
-        // Nothing is answered before the end, so there is nothing to wait for but time.
-        thread::sleep(std::time::Duration::from_millis(300));
+        // Nothing is answered before the end; the server says when it has a lane.
+        let running =
+            || http::get(served.daemon.address(), "/health").expect("healthy").json()["running"] == 1;
+        while !running() {}
     }
 }
 

@@ -19,7 +19,7 @@ fn output(args: &[&str]) -> Output {
 }
 
 fn script(folder: &Path, at: At, deed: Deed) -> PathBuf {
-    let fault = Fault { at, deed, nth: 1, prompt: String::new(), code: 9, once: None };
+    let fault = Fault { at, deed, nth: 1, prompt: String::new(), code: 9, once: None, until: None };
     let path = folder.join("script.json");
     let script = Script { faults: vec![fault], ..Script::default() };
     std::fs::write(&path, serde_json::to_vec(&script).unwrap()).unwrap();
