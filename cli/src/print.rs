@@ -9,10 +9,11 @@ use superfluid_core::Refusal;
 const USAGE: u8 = 2;
 
 /// Refusals of what was typed, not of what was found.
-const TYPED: [&str; 15] = [
+const TYPED: [&str; 16] = [
     "bad_log_level",
     "bad_api_key",
     "bad_config",
+    "bad_allow_host",
     "bad_cors_origin",
     "bad_host",
     "bad_version",

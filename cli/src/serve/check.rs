@@ -5,7 +5,7 @@ use crate::print;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use superfluid_core::Refusal;
-use superfluid_core::access::Access;
+use superfluid_core::access::{Access, Host};
 
 /// Looks, and prints what would be done.
 ///
@@ -23,6 +23,10 @@ pub(super) fn run(address: SocketAddr, access: &Access, choices: &[Choice]) -> R
     }
     let key = if access.api_key.is_some() { "clients must show the key" } else { "no key is asked for" };
     line(&mut out, "listen", &format!("{address}, which is free; {key}"));
+    if access.loopback && !access.hosts.is_empty() {
+        let hosts: Vec<_> = access.hosts.iter().map(Host::as_str).collect();
+        line(&mut out, "hosts", &format!("those of loopback, {}", hosts.join(", ")));
+    }
     out += "all good; nothing was started\n";
     Ok(print::data(&out))
 }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use superfluid_core::Refusal;
-use superfluid_core::access::{Access, Origin};
+use superfluid_core::access::{Access, Host, Origin};
 use superfluid_core::capability::Flags;
 use superfluid_core::sched::parse_class_lanes;
 use superfluid_core::{fleet, supervise};
@@ -88,6 +88,10 @@ pub(crate) struct ServeArgs {
     /// Origin whose web pages may use the server: scheme and host, and the port if it has one; repeatable
     #[arg(long = "cors-origin", value_name = "ORIGIN")]
     cors_origins: Vec<String>,
+    /// Name the server also goes by in the Host header, behind a proxy or tunnel that keeps its own;
+    /// repeatable
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
     /// What is logged: error, warn, info, debug, trace or off, also by part, like
     /// warn,superfluid::worker=debug
     #[arg(long, value_name = "LEVEL", env = "SUPERFLUID_LOG")]
@@ -155,12 +159,20 @@ pub(crate) fn run(args: ServeArgs) -> ExitCode {
 }
 
 fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
-    let (api_key, warnings) = key::find(args)?;
+    let (api_key, mut warnings) = key::find(args)?;
     let origins = args.cors_origins.iter().map(|origin| Origin::parse(origin)).collect::<Result<_, _>>()?;
+    let hosts: Vec<Host> = args.allow_hosts.iter().map(|name| Host::parse(name)).collect::<Result<_, _>>()?;
     let log = Log::new(args.log_level.as_deref(), args.log_format)?;
     let choices = choose::all(args)?;
     let address = address(args)?;
-    let access = Access { loopback: address.ip().is_loopback(), api_key, origins };
+    let loopback = address.ip().is_loopback();
+    if !loopback && !hosts.is_empty() {
+        warnings.push(format!(
+            "warning: --allow-host keeps nobody out: on {} any Host is answered",
+            address.ip()
+        ));
+    }
+    let access = Access { loopback, hosts, api_key, origins };
     if args.check {
         warnings.iter().for_each(|line| print::note(line));
         return check::run(address, &access, &choices);

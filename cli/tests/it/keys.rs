@@ -6,6 +6,7 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Stdio;
 use tempfile::TempDir;
 
 const SCRIPT: &str = r#"{"mock":1}"#;
@@ -20,11 +21,14 @@ fn key_file(mode: u32) -> (TempDir, PathBuf) {
 
 /// The status of `/v1/models` with these header lines.
 fn status(port: u16, headers: &str) -> String {
+    at(port, "localhost", headers).split(' ').nth(1).unwrap().into()
+}
+
+/// The reply to a request for `/v1/models` at this host with these header lines.
+fn at(port: u16, host: &str, headers: &str) -> String {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    write!(socket, "GET /v1/models HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n")
-        .unwrap();
-    let text = rest(&mut BufReader::new(socket));
-    text.split(' ').nth(1).unwrap().into()
+    write!(socket, "GET /v1/models HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n").unwrap();
+    rest(&mut BufReader::new(socket))
 }
 
 #[test]
@@ -78,6 +82,32 @@ fn case_x04_pages_of_a_named_origin_may_use_the_server_and_no_others() {
         let output = command(temp.path(), SCRIPT, &["--cors-origin", bad]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{bad}");
     }
+}
+
+#[test]
+fn case_t06_a_proxy_that_keeps_its_host_is_let_in_by_a_flag_that_the_refusal_names() {
+    let daemon = Daemon::start_with(SCRIPT, &["--allow-host", "chat.example", "--allow-host", "b.example"]);
+    for host in ["chat.example", "b.example:443", "localhost"] {
+        assert!(at(daemon.port, host, "").starts_with("HTTP/1.1 200 "), "{host}");
+    }
+    let refused = at(daemon.port, "evil.example", "");
+    assert!(refused.starts_with("HTTP/1.1 403 ") && refused.contains("--allow-host <name>"), "{refused}");
+    let temp = tempfile::tempdir().unwrap();
+    for bad in ["*", "https://chat.example", "chat.example:443"] {
+        let output = command(temp.path(), SCRIPT, &["--allow-host", bad, "--check"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+    }
+    // The check tells them; where any Host is answered, it says that they keep nobody out.
+    let check = |host| {
+        let args = ["--allow-host", "Chat.Example", "--host", host, "--port", "0", "--check"];
+        let output = command(temp.path(), SCRIPT, &args).stdout(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned())
+    };
+    let [out, err] = check("127.0.0.1");
+    assert!(out.contains("those of loopback, chat.example") && !err.contains("allow-host"), "{out}{err}");
+    let [out, err] = check("0.0.0.0");
+    assert!(err.contains("--allow-host keeps nobody out") && !out.contains("chat.example"), "{out}{err}");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 //!
 //! A server on a loopback address is reached by every web page the user opens. Two rules keep pages
 //! out: a Host that is no loopback name means that some other name was made to resolve here (DNS
-//! rebinding), and an Origin that is neither this server nor one the operator named means that a
-//! foreign page asks. Programs that are no browsers send neither by chance.
+//! rebinding), unless the operator named it, and an Origin that is neither this server nor one the
+//! operator named means that a foreign page asks. Programs that are no browsers send neither by chance.
 
+mod cors;
+mod host;
 mod key;
 mod origin;
 
+pub use cors::allowed_headers;
+pub use host::Host;
 pub use key::parse_key;
 pub use origin::Origin;
 
@@ -21,8 +25,11 @@ use core::net::IpAddr;
 /// The rules of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Whether it listens on a loopback address only, so that Host must be a loopback name.
+    /// Whether it listens on a loopback address only, so that Host must be a loopback name or one of
+    /// `hosts`.
     pub loopback: bool,
+    /// Names it also goes by, behind a proxy that keeps its own Host (`--allow-host`).
+    pub hosts: Vec<Host>,
     /// The key a client must show; none is asked for where this is empty.
     pub api_key: Option<String>,
     /// Whose pages may use the server besides its own (`--cors-origin`).
@@ -46,31 +53,33 @@ pub struct Knock<'a> {
     pub preflight: bool,
 }
 
-/// May come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Admitted<'a> {
-    /// The one foreign origin whose pages may read the answer.
-    pub allow_origin: Option<&'a str>,
-}
-
 impl Access {
-    /// Decides. Codes: `forbidden` (403), `invalid_api_key` (401).
-    pub fn judge<'a>(&self, knock: &Knock<'a>) -> Result<Admitted<'a>, Refusal> {
+    /// The one foreign origin whose pages may read the answer, whatever it is: an error they can't read
+    /// looks like a network that is down.
+    pub fn allow_origin<'a>(&self, origin: Option<&'a str>) -> Option<&'a str> {
+        origin.filter(|origin| self.origins.iter().any(|listed| listed.is(origin)))
+    }
+
+    /// Decides.
+    ///
+    /// # Errors
+    /// `forbidden` (403), `invalid_api_key` (401).
+    pub fn judge(&self, knock: &Knock<'_>) -> Result<(), Refusal> {
         if self.loopback {
             let host = knock.host.or(knock.authority);
             let names = host.into_iter().chain(knock.authority);
-            let foreign = names.into_iter().find(|name| !is_loopback_authority(name));
+            let foreign = names.into_iter().find(|name| !self.is_own_name(name));
             if host.is_none() || foreign.is_some() {
                 return Err(Refusal::new(
                     codes::FORBIDDEN,
                     format!("the host {} is not this server's", quoted(foreign)),
                 )
-                .hint("ask for localhost, 127.0.0.1 or [::1], or start the server with --host <address>"));
+                .hint("ask for localhost, 127.0.0.1 or [::1]")
+                .hint("behind a proxy that keeps its own Host, start the server with --allow-host <name>"));
             }
         }
-        let listed = knock.origin.filter(|origin| self.origins.iter().any(|listed| listed.is(origin)));
         if let Some(origin) = knock.origin
-            && listed.is_none()
+            && self.allow_origin(knock.origin).is_none()
             && !own_origin(origin, knock.host)
         {
             let message = format!("pages of {} may not use this server", quoted(knock.origin));
@@ -83,7 +92,15 @@ impl Access {
         {
             self.check_key(key, knock.authorization)?;
         }
-        Ok(Admitted { allow_origin: listed })
+        Ok(())
+    }
+
+    /// A loopback name, or one that the operator gave; with any port.
+    fn is_own_name(&self, authority: &str) -> bool {
+        let Some(host) = host_of(authority) else { return false };
+        host.eq_ignore_ascii_case("localhost")
+            || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+            || self.hosts.iter().any(|listed| listed.is(host))
     }
 
     fn check_key(&self, key: &str, authorization: Option<&str>) -> Result<(), Refusal> {
@@ -111,11 +128,6 @@ fn host_of(authority: &str) -> Option<&str> {
         None => port.is_empty(),
     };
     (port_good && !host.is_empty()).then_some(host)
-}
-
-fn is_loopback_authority(authority: &str) -> bool {
-    let Some(host) = host_of(authority) else { return false };
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Whether the page was served under the very name it now asks for.

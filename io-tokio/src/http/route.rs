@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use superfluid_core::Refusal;
-use superfluid_core::access::Knock;
+use superfluid_core::access::{Knock, allowed_headers};
 use superfluid_core::api::{self, Route, Unrouted};
 
 /// Answers one request.
@@ -17,24 +17,22 @@ pub(super) async fn answer(state: &State, request: Request<Incoming>) -> Reply {
         Some(id) => id.to_string(),
         None => format!("req-{:016x}", generate::random()),
     };
+    let origin = state.config.access.allow_origin(text(&request, &header::ORIGIN));
+    let origin = origin.and_then(|origin| HeaderValue::from_str(origin).ok());
     let mut reply = match admit(state, &request) {
         Err(denied) => {
             note(state, &id, request.uri().path(), &denied);
             refusal(&denied)
         }
-        Ok(origin) => {
-            let mut reply = match request.method() {
-                &Method::OPTIONS => preflight(origin.is_some()),
-                _ => dispatch(state, request, &id).await,
-            };
-            if let Some(origin) = origin {
-                reply.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            }
-            reply.headers_mut().insert(header::VARY, HeaderValue::from_static("origin"));
-            reply.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            reply
-        }
+        Ok(()) if request.method() == Method::OPTIONS => preflight(origin.is_some(), &request),
+        Ok(()) => dispatch(state, request, &id).await,
     };
+    let headers = reply.headers_mut();
+    if let Some(origin) = origin {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    }
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::from_str(&id) {
         reply.headers_mut().insert("x-request-id", id);
     }
@@ -53,35 +51,38 @@ fn note(state: &State, id: &str, path: &str, no: &Refusal) {
     entry::refused(id, path, no);
 }
 
-fn admit(state: &State, request: &Request<Incoming>) -> Result<Option<HeaderValue>, Refusal> {
-    // A header that is no text, or comes twice, is one that no honest client sends.
-    let text = |name: HeaderName| {
-        let mut all = request.headers().get_all(name).iter();
-        let first = all.next().map(|value| value.to_str().unwrap_or("\u{fffd}"));
-        if all.next().is_some() { Some("\u{fffd}") } else { first }
-    };
-    let knock = Knock {
-        path: request.uri().path(),
-        host: text(header::HOST),
-        authority: request.uri().authority().map(hyper::http::uri::Authority::as_str),
-        origin: text(header::ORIGIN),
-        authorization: text(header::AUTHORIZATION),
-        preflight: request.method() == Method::OPTIONS,
-    };
-    let admitted = state.config.access.judge(&knock)?;
-    Ok(admitted.allow_origin.and_then(|origin| HeaderValue::from_str(origin).ok()))
+/// A header that decides who may come in. One that is no text, or comes twice, is one that no honest
+/// client sends.
+fn text<'a>(request: &'a Request<Incoming>, name: &HeaderName) -> Option<&'a str> {
+    let mut all = request.headers().get_all(name).iter();
+    let first = all.next().map(|value| value.to_str().unwrap_or("\u{fffd}"));
+    if all.next().is_some() { Some("\u{fffd}") } else { first }
 }
 
-fn preflight(from_page: bool) -> Reply {
+fn admit(state: &State, request: &Request<Incoming>) -> Result<(), Refusal> {
+    state.config.access.judge(&Knock {
+        path: request.uri().path(),
+        host: text(request, &header::HOST),
+        authority: request.uri().authority().map(hyper::http::uri::Authority::as_str),
+        origin: text(request, &header::ORIGIN),
+        authorization: text(request, &header::AUTHORIZATION),
+        preflight: request.method() == Method::OPTIONS,
+    })
+}
+
+fn preflight(from_page: bool, request: &Request<Incoming>) -> Reply {
     let mut reply = Response::new(Payload::Whole(None));
     *reply.status_mut() = StatusCode::NO_CONTENT;
+    let headers = reply.headers_mut();
     if from_page {
-        let headers = reply.headers_mut();
-        let allowed = "authorization, content-type, x-request-id, x-superfluid-deadline-ms, x-superfluid-qos";
+        let allowed = allowed_headers(text(request, &header::ACCESS_CONTROL_REQUEST_HEADERS));
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
+        if let Ok(allowed) = HeaderValue::from_str(allowed) {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+        }
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     }
+    headers.insert(header::VARY, HeaderValue::from_static("access-control-request-headers"));
     reply
 }
 

@@ -8,7 +8,7 @@ use superfluid_io_tokio::http::Config;
 fn guarded(api_key: Option<&str>) -> Config {
     let origins = vec![Origin::parse("http://localhost:3000").unwrap()];
     Config {
-        access: Access { loopback: true, api_key: api_key.map(Into::into), origins },
+        access: Access { loopback: true, api_key: api_key.map(Into::into), origins, ..Access::default() },
         ..Config::default()
     }
 }
@@ -58,6 +58,38 @@ async fn case_x04_foreign_origins_are_refused_and_own_ones_are_named() {
     assert_eq!(answer.head.matches("access-control-allow-origin").count(), 1);
     assert!(answer.head.contains("access-control-allow-origin: http://localhost:3000"));
     assert!(!answer.head.contains("credentials"));
+}
+
+#[tokio::test]
+async fn case_t03_the_usual_client_of_an_allowed_page_is_let_through() {
+    let (rig, _fake) = start_with(guarded(Some("s3cret")), Default::default()).await;
+    let page = "Host: localhost\r\nOrigin: http://localhost:3000\r\nConnection: close\r\n";
+    let asked = "authorization,content-type,x-stainless-arch,x-stainless-lang,x-stainless-retry-count";
+    let preflight = format!(
+        "OPTIONS /v1/chat/completions HTTP/1.1\r\n{page}Access-Control-Request-Method: POST\r\n\
+         Access-Control-Request-Headers: {asked}\r\n\r\n"
+    );
+    let answer = ask(rig.address, preflight).await;
+    assert_eq!(answer.status, 204);
+    assert!(answer.head.contains(&format!("access-control-allow-headers: {asked}\r\n")), "{}", answer.head);
+    for vary in ["vary: origin\r\n", "vary: access-control-request-headers\r\n"] {
+        assert!(answer.head.contains(vary), "{}", answer.head);
+    }
+    // Whatever is wrong, the page can read what.
+    for (line, key, status) in [
+        ("GET /v1/models", "", 401),
+        ("GET /v1/models", "Bearer wrong", 401),
+        ("GET /nowhere", "Bearer s3cret", 404),
+        ("DELETE /v1/models", "Bearer s3cret", 405),
+        ("POST /v1/chat/completions", "Bearer s3cret", 400),
+    ] {
+        let request = format!("{line} HTTP/1.1\r\n{page}Authorization: {key}\r\nContent-Length: 0\r\n\r\n");
+        let answer = ask(rig.address, request).await;
+        assert_eq!(answer.status, status, "{line}");
+        let named = "access-control-allow-origin: http://localhost:3000\r\n";
+        assert_eq!(answer.head.matches(named).count(), 1, "{}", answer.head);
+        assert!(answer.head.contains("vary: origin\r\n"), "{}", answer.head);
+    }
 }
 
 #[tokio::test]

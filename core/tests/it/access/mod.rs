@@ -1,9 +1,10 @@
 //! Host, Origin and key.
 
-use superfluid_core::access::{Access, Knock, Origin, parse_key};
+use superfluid_core::access::{Access, Host, Knock, Origin, allowed_headers, parse_key};
 
 fn code(access: &Access, knock: Knock<'_>) -> Result<Option<String>, String> {
-    access.judge(&knock).map(|ok| ok.allow_origin.map(Into::into)).map_err(|refusal| refusal.code)
+    let allowed = access.allow_origin(knock.origin).map(Into::into);
+    access.judge(&knock).map(|()| allowed).map_err(|refusal| refusal.code)
 }
 
 fn host(host: &str) -> Knock<'_> {
@@ -153,4 +154,81 @@ fn the_key_is_asked_for_everywhere_but_at_health() {
     }
     assert_eq!(code(&access, Knock { path: "/health", ..host("localhost") }), Ok(None));
     assert_eq!(code(&access, Knock { preflight: true, ..host("localhost") }), Ok(None));
+}
+
+#[test]
+fn case_t06_a_proxy_s_own_host_is_let_in_where_it_is_named() {
+    let named = ["chat.example", "192.168.0.7", "[fd00::7]"].map(|name| Host::parse(name).unwrap());
+    let access = Access { loopback: true, hosts: named.into(), ..Access::default() };
+    for good in
+        ["chat.example", "Chat.Example:8443", "192.168.0.7:80", "[fd00::7]:1", "localhost", "127.0.0.1:1"]
+    {
+        assert_eq!(code(&access, host(good)), Ok(None), "{good}");
+    }
+    for bad in
+        ["evil.example", "chat.example.evil.example", "a.chat.example", "chat.example:x", "chat.example.", ""]
+    {
+        assert_eq!(code(&access, host(bad)), Err("forbidden".into()), "{bad}");
+    }
+    let absolute = Knock { authority: Some("evil.example"), ..host("chat.example") };
+    assert_eq!(code(&access, absolute), Err("forbidden".into()));
+    // A page that it served itself is its own.
+    let page = Knock { origin: Some("https://chat.example"), ..host("chat.example") };
+    assert_eq!(code(&access, page), Ok(None));
+    // By default it is none, and the refusal says what would let it in.
+    let refusal = Access { loopback: true, ..Access::default() }.judge(&host("chat.example")).unwrap_err();
+    assert!(refusal.hints.iter().any(|hint| hint.contains("--allow-host <name>")), "{refusal:?}");
+}
+
+#[test]
+fn a_host_is_a_name_and_nothing_else() {
+    for (text, name) in
+        [("Chat.Example", "chat.example"), ("[::1]", "::1"), ("FD00:0::7", "fd00::7"), ("box_1", "box_1")]
+    {
+        assert_eq!(Host::parse(text).unwrap().as_str(), name);
+    }
+    let long = "a".repeat(254);
+    for bad in [
+        "",
+        "*",
+        "*.example",
+        "https://chat.example",
+        "chat.example:80",
+        "a/b",
+        "a b",
+        "u@a",
+        "é",
+        "[a]",
+        &long,
+    ] {
+        let refusal = Host::parse(bad).unwrap_err();
+        assert_eq!((&*refusal.code, refusal.hints.len()), ("bad_allow_host", 1), "{bad}");
+    }
+}
+
+#[test]
+fn case_t03_a_page_may_send_the_headers_it_asks_for() {
+    // The official JavaScript client's.
+    let asked =
+        "authorization,content-type,x-stainless-arch,x-stainless-retry-count,x-stainless-runtime-version";
+    assert_eq!(allowed_headers(Some(asked)), asked);
+    assert_eq!(allowed_headers(Some(" X-A ,\tx-b")), "X-A ,\tx-b");
+    let long = ["x-a"; 2000].join(",");
+    for none in
+        [None, Some(""), Some("x-a,"), Some("x a"), Some("x-a\r\nx: y"), Some("é"), Some("x:y"), Some(&*long)]
+    {
+        assert!(allowed_headers(none).contains("authorization, content-type"), "{none:?}");
+    }
+}
+
+#[test]
+fn an_allowed_page_can_read_why_it_was_refused() {
+    let origins = vec![Origin::parse("https://chat.example").unwrap()];
+    let access = Access { loopback: true, api_key: Some("s3cret".into()), origins, ..Access::default() };
+    let knock = Knock { origin: Some("https://chat.example"), ..host("localhost") };
+    assert_eq!(code(&access, knock), Err("invalid_api_key".into()));
+    assert_eq!(access.allow_origin(knock.origin), Some("https://chat.example"));
+    for other in [None, Some("https://evil.example"), Some("null"), Some("http://localhost")] {
+        assert_eq!(access.allow_origin(other), None, "{other:?}");
+    }
 }
