@@ -209,5 +209,42 @@ fn case_s11_bytes_of_log_probabilities_are_the_tokens_own() {
     let logprobs = &body["choices"][0]["logprobs"];
     assert_eq!(logprobs["text_offset"], json!([0, 0, 1]));
     assert_eq!(logprobs["token_logprobs"], json!([-0.5, -0.0, -9999.0]));
-    assert_eq!(logprobs["top_logprobs"], json!([{"\u{fffd}": -0.5, "a": -1.25}, {}, {"\u{fffd}": -1.0}]));
+    assert_eq!(logprobs["tokens"], json!(["bytes:\\xf0\\x9f", "bytes:\\x98\\x8a", "!"]));
+    assert_eq!(
+        logprobs["top_logprobs"],
+        json!([
+            {"bytes:\\xf0\\x9f": -0.5, "a": -1.25},
+            {},
+            {"bytes:\\xff": -1.0, "bytes:\\xfe": -2.0, "!": -9999.0},
+        ])
+    );
+}
+
+#[test]
+fn alternatives_that_look_alike_are_kept_apart_and_the_chosen_one_has_its_own_value() {
+    let newline: &[(&[u8], f32)] =
+        &[(b"\n", -0.5), (b"\n", -1.5), (b"\n", -2.5), (b"\n", -3.5), (b"\xe2\\ \x80", -4.0)];
+    for (bytes, chosen, key, all) in [
+        // One of several with the same bytes.
+        (&b"\n"[..], -1.5, "\n", 5),
+        // None of the likeliest, one of which has its bytes.
+        (b"\n", -6.25, "\n", 6),
+        (b"\xe2", -6.25, "bytes:\\xe2", 6),
+        (b"\xe2\\ \x80", -4.0, "bytes:\\xe2\\x5c \\x80", 5),
+        // A text that reads like the bytes of another.
+        (b"bytes:\\x0a", -7.0, "bytes:\\x0a", 6),
+    ] {
+        let mut reply = completion_reply(&json!({"logprobs": 5}));
+        let update = JobUpdate { logprobs: vec![logprob(bytes, chosen, newline)], ..update("x") };
+        reply.handle_update(0, &update, T0).unwrap();
+        reply.handle_finished(0, Finish::Stop, USAGE, T0).unwrap();
+        let body: Value = serde_json::from_str(&drain(&mut reply).1).unwrap();
+        let logprobs = &body["choices"][0]["logprobs"];
+        assert_eq!(logprobs["tokens"][0], key);
+        let top = logprobs["top_logprobs"][0].as_object().unwrap();
+        assert_eq!((top.len(), &top[key]), (all, &json!(chosen)), "{top:?}");
+        for (_, value) in newline {
+            assert!(top.values().any(|shown| *shown == json!(value)), "{value} is not in {top:?}");
+        }
+    }
 }
