@@ -1,6 +1,8 @@
 //! Errors in OpenAI's envelope, and which HTTP status a refusal is.
 
+use super::json::{HEAD_BYTES, HEAD_FIELDS};
 use crate::refusal::Refusal;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
@@ -53,8 +55,6 @@ pub mod codes {
     pub const REQUEST_TIMEOUT: &str = "request_timeout";
     /// 413: the body is larger than the server takes.
     pub const BODY_TOO_LARGE: &str = "body_too_large";
-    /// 414: the request line is longer than the server reads.
-    pub const URI_TOO_LONG: &str = "uri_too_long";
     /// 431: the headers are more or longer than the server reads.
     pub const HEADERS_TOO_LARGE: &str = "headers_too_large";
     /// 429: too many requests are waiting.
@@ -132,12 +132,17 @@ impl ErrorReply {
     }
 }
 
-/// The reply to a request whose head can't be read; `status` says why: 414, 431, or 400.
+/// The reply to a request whose head can't be read; `status` says why: 431 or 400.
 pub fn unreadable(status: u16) -> ErrorReply {
     let (code, message) = match status {
-        414 => (codes::URI_TOO_LONG, "the request's path is longer than this server reads"),
-        431 => (codes::HEADERS_TOO_LARGE, "the request's headers are more or longer than this server reads"),
-        _ => (codes::INVALID_HTTP, "this is no HTTP/1.1 request: its first line or a header is malformed"),
+        431 => {
+            let most = format!("{HEAD_BYTES} bytes, or the headers are more than {HEAD_FIELDS}");
+            (codes::HEADERS_TOO_LARGE, format!("the request's first line and headers are longer than {most}"))
+        }
+        _ => (
+            codes::INVALID_HTTP,
+            "this is no HTTP/1.1 request: its first line or a header is malformed".into(),
+        ),
     };
     ErrorReply::new(&Refusal::new(code, message))
 }
@@ -167,7 +172,6 @@ fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
         codes::METHOD_NOT_ALLOWED => (405, REQUEST, None),
         codes::REQUEST_TIMEOUT => (408, REQUEST, None),
         codes::BODY_TOO_LARGE => (413, REQUEST, None),
-        codes::URI_TOO_LONG => (414, REQUEST, None),
         codes::HEADERS_TOO_LARGE => (431, REQUEST, None),
         codes::OVERLOADED => (429, "overloaded_error", Some(1)),
         codes::MODEL_LOADING => (503, SERVER, Some(2)),

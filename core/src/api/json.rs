@@ -10,6 +10,11 @@ use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+/// Bytes of a request's head, its first line and headers together, that are read.
+pub const HEAD_BYTES: usize = 64 << 10;
+/// Headers that a request may have.
+pub const HEAD_FIELDS: usize = 100;
+
 /// What a request may hold at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -31,6 +36,14 @@ impl Default for Bounds {
     }
 }
 
+impl Bounds {
+    /// The refusal for a body of more than `bytes`, announced or read.
+    pub fn too_large(&self) -> Refusal {
+        let message = format!("the body is larger than {} bytes, the most this server takes", self.bytes);
+        Refusal::new(codes::BODY_TOO_LARGE, message)
+    }
+}
+
 /// Parses a body that must be one JSON object. Size, depth and number of values are checked before
 /// anything recurses or allocates.
 ///
@@ -38,8 +51,7 @@ impl Default for Bounds {
 /// `body_too_large` and `invalid_json`.
 pub fn parse_object(body: &[u8], bounds: &Bounds) -> Result<Map<String, Value>, Refusal> {
     if body.len() > bounds.bytes {
-        let message = format!("the body has {} bytes, and at most {} are taken", body.len(), bounds.bytes);
-        return Err(Refusal::new(codes::BODY_TOO_LARGE, message));
+        return Err(bounds.too_large());
     }
     if body.starts_with(b"\xef\xbb\xbf") {
         return Err(invalid("the body starts with a byte order mark: send UTF-8 without one"));

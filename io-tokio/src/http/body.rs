@@ -18,9 +18,9 @@ pub(super) struct Whole {
 /// Reads it to the end.
 pub(super) async fn read(state: &State, mut body: Incoming) -> Result<Whole, Refusal> {
     let config = &state.config;
-    let announced = body.size_hint().lower();
-    if announced > config.body_max as u64 {
-        return Err(too_large(config.body_max));
+    let bounds = &config.bounds;
+    if body.size_hint().lower() > bounds.bytes as u64 {
+        return Err(bounds.too_large());
     }
     let mut share = grab(state, 1)?;
     let mut bytes = Vec::new();
@@ -40,8 +40,8 @@ pub(super) async fn read(state: &State, mut body: Incoming) -> Result<Whole, Ref
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > config.body_max {
-            return Err(too_large(config.body_max));
+        if bytes.len() + data.len() > bounds.bytes {
+            return Err(bounds.too_large());
         }
         bytes.extend_from_slice(&data);
         let wanted = bytes.len() / 1024 + 1;
@@ -57,11 +57,4 @@ fn grab(state: &State, kib: usize) -> Result<OwnedSemaphorePermit, Refusal> {
         Refusal::new(codes::OVERLOADED, "the requests being served hold all memory set aside for bodies")
             .hint("send the request again later")
     })
-}
-
-fn too_large(most: usize) -> Refusal {
-    Refusal::new(
-        codes::BODY_TOO_LARGE,
-        format!("the body is larger than {most} bytes, the most this server takes"),
-    )
 }

@@ -13,20 +13,17 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use superfluid_core::api::{HEAD_BYTES, HEAD_FIELDS};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 /// How long connections may take to flush once the server closes.
 const LAST_FLUSH: Duration = Duration::from_secs(2);
-/// Bytes of a request's head.
-const HEAD: usize = 64 << 10;
 /// Connections that wait to be accepted; the system may allow fewer.
 const BACKLOG: u32 = 4096;
 /// Descriptors that are not for connections.
 const KEPT: usize = 64;
-/// Fields of a request's head.
-const FIELDS: usize = 100;
 
 /// A bound port.
 #[derive(Debug)]
@@ -106,8 +103,9 @@ async fn serve(socket: TcpStream, state: Arc<State>, mut close: watch::Receiver<
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head_timeout)
-        .max_buf_size(HEAD)
-        .max_headers(FIELDS)
+        .max_buf_size(HEAD_BYTES)
+        .max_header_size(HEAD_BYTES)
+        .max_headers(HEAD_FIELDS)
         .serve_connection(io, service);
     tokio::pin!(connection);
     let ended = tokio::select! {

@@ -46,8 +46,6 @@ pub struct Config {
     pub body_deadline: Duration,
     /// How long a write may stall before the client counts as gone.
     pub write_timeout: Duration,
-    /// Bytes of one body.
-    pub body_max: usize,
     /// Bytes of the bodies of all requests that have not ended.
     pub bodies_max: usize,
     /// What a body may hold.
@@ -63,7 +61,6 @@ impl Default for Config {
             body_timeout: Duration::from_secs(30),
             body_deadline: Duration::from_secs(300),
             write_timeout: Duration::from_secs(60),
-            body_max: 32 << 20,
             bodies_max: 256 << 20,
             bounds: Bounds::default(),
         }

@@ -3,11 +3,12 @@
 use crate::client::{Client, answer, ask, get, post};
 use crate::rig::{CHAT, ahead, start_with};
 use std::time::Duration;
+use superfluid_core::api::{Bounds, HEAD_BYTES};
 use superfluid_io_tokio::http::Config;
 
 fn tight() -> Config {
     Config {
-        body_max: 4096,
+        bounds: Bounds { bytes: 4096, ..Bounds::default() },
         bodies_max: 8192,
         head_timeout: Duration::from_secs(10),
         connections: 4,
@@ -32,6 +33,47 @@ async fn a_body_that_is_too_large_is_413_announced_or_not() {
     let mut client = Client::open(rig.address).await;
     client.send(chunked).await;
     assert_eq!(answer(&client.until("body_too_large").await).status, 413);
+}
+
+#[tokio::test]
+async fn a_body_has_one_bound_whether_it_is_announced_or_read() {
+    let (rig, _fake) = start_with(Config::default(), Default::default()).await;
+    let most = Bounds::default().bytes;
+    let head =
+        |framing: &str| format!("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n");
+    // Not a byte of it is waited for.
+    let mut announced = Client::open(rig.address).await;
+    announced.send(head(&format!("Content-Length: {}", most + 1))).await;
+    let announced = answer(&announced.until("body_too_large").await);
+    let mut read = Client::open(rig.address).await;
+    read.send(head("Transfer-Encoding: chunked")).await;
+    read.send(format!("{:x}\r\n{}", most + 1, " ".repeat(most + 1))).await;
+    let read = answer(&read.until("body_too_large").await);
+    let message = format!("larger than {most} bytes");
+    for answer in [announced, read] {
+        assert!(answer.status == 413 && answer.body.contains(&message), "{}", answer.body);
+    }
+    // As many as may be are read, and found to be no request.
+    let mut full = Client::open(rig.address).await;
+    full.send(head(&format!("Connection: close\r\nContent-Length: {most}"))).await;
+    full.send(" ".repeat(most)).await;
+    assert_eq!(answer(&full.read_to_end().await).code(), "invalid_json");
+}
+
+#[tokio::test]
+async fn a_head_may_have_as_many_bytes_as_is_said_and_not_one_more() {
+    let (rig, _fake) = start_with(Config::default(), Default::default()).await;
+    let head = |bytes: usize| {
+        let rest = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: \r\n\r\n".len();
+        let fill = "y".repeat(bytes - rest);
+        format!("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: {fill}\r\n\r\n")
+    };
+    assert_eq!(ask(rig.address, head(HEAD_BYTES)).await.status, 200);
+    for bytes in [HEAD_BYTES + 1, 100 << 10] {
+        let answer = ask(rig.address, head(bytes)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (431, "headers_too_large"), "{bytes}");
+        assert!(answer.body.contains("65536 bytes"), "{}", answer.body);
+    }
 }
 
 #[tokio::test]
@@ -100,7 +142,7 @@ async fn what_is_no_request_gets_the_api_s_error_and_an_end() {
         ("\x16\x03\x01 hello\r\n\r\n".to_owned(), 400, "invalid_http"),
         ("GET /health\r\n\r\n".into(), 400, "invalid_http"),
         ("GET /health HTTP/1.1\r\nContent-Length: x\r\n\r\n".into(), 400, "invalid_http"),
-        (format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000)), 414, "uri_too_long"),
+        (format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000)), 431, "headers_too_large"),
         (format!("GET / HTTP/1.1\r\n{fields}\r\n"), 431, "headers_too_large"),
     ] {
         let answer = ask(rig.address, &sent).await;

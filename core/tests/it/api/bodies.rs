@@ -91,7 +91,7 @@ fn size_and_number_of_values_are_bounded() {
     let small = Bounds { bytes: 100, values: 10, messages: 1, ..Bounds::default() };
     let (status, code, message) = refused(&[b' '; 101], &small);
     assert_eq!((status, code.as_str()), (413, "body_too_large"));
-    assert_eq!(message, "the body has 101 bytes, and at most 100 are taken");
+    assert_eq!(message, "the body is larger than 100 bytes, the most this server takes");
     let many = format!("{{\"prompt\":[{}]}}", ["1"; 20].join(","));
     let (status, code, message) = refused(many.as_bytes(), &small);
     assert_eq!((status, code.as_str()), (400, "invalid_json"));
