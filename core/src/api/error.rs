@@ -55,6 +55,8 @@ pub mod codes {
     pub const REQUEST_TIMEOUT: &str = "request_timeout";
     /// 413: the body is larger than the server takes.
     pub const BODY_TOO_LARGE: &str = "body_too_large";
+    /// 415: the body is compressed, or encoded in some other way.
+    pub const UNSUPPORTED_ENCODING: &str = "unsupported_encoding";
     /// 431: the headers are more or longer than the server reads.
     pub const HEADERS_TOO_LARGE: &str = "headers_too_large";
     /// 429: too many requests are waiting.
@@ -172,6 +174,7 @@ fn classify(code: &str) -> (u16, &'static str, Option<u32>) {
         codes::METHOD_NOT_ALLOWED => (405, REQUEST, None),
         codes::REQUEST_TIMEOUT => (408, REQUEST, None),
         codes::BODY_TOO_LARGE => (413, REQUEST, None),
+        codes::UNSUPPORTED_ENCODING => (415, REQUEST, None),
         codes::HEADERS_TOO_LARGE => (431, REQUEST, None),
         codes::OVERLOADED => (429, "overloaded_error", Some(1)),
         codes::MODEL_LOADING => (503, SERVER, Some(2)),

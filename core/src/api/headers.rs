@@ -68,6 +68,22 @@ pub fn check_content_type(header: Option<&[u8]>) -> Result<(), Refusal> {
     Err(Refusal::new(codes::INVALID_HEADER, message).param("content-type"))
 }
 
+/// Refuses a body that is compressed: it is read as it comes. `identity` says just that.
+///
+/// # Errors
+/// `unsupported_encoding`, with the encoding.
+pub fn check_content_encoding<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Result<(), Refusal> {
+    let mut all = headers.into_iter().flat_map(|header| header.split(|&byte| byte == b','));
+    let other = all
+        .find(|one| !matches!(one.trim_ascii(), b"") && !one.trim_ascii().eq_ignore_ascii_case(b"identity"));
+    let Some(other) = other else { return Ok(()) };
+    let other = short(&alloc::string::String::from_utf8_lossy(other.trim_ascii()));
+    let message = format!("the body is encoded as '{other}', and this server takes it as it is alone");
+    Err(Refusal::new(codes::UNSUPPORTED_ENCODING, message)
+        .hint("send it without content-encoding, or with content-encoding: identity")
+        .param("content-encoding"))
+}
+
 /// Whether the `Accept` headers of a scraper ask for the OpenMetrics text format, and do not prefer
 /// plain text to it.
 pub fn wants_openmetrics<'a>(accept: impl IntoIterator<Item = &'a [u8]>) -> bool {

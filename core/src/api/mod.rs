@@ -35,7 +35,9 @@ mod sse;
 pub use chat::parse_chat;
 pub use completion::parse_completion;
 pub use error::{ErrorReply, codes, unreadable};
-pub use headers::{check_content_type, parse_class, parse_deadline, request_id, wants_openmetrics};
+pub use headers::{
+    check_content_encoding, check_content_type, parse_class, parse_deadline, request_id, wants_openmetrics,
+};
 pub use json::{Bounds, HEAD_BYTES, HEAD_FIELDS, parse_object};
 pub use models::{ModelCard, model_card, model_list, parse_model};
 pub use reply::{KEEP_ALIVE, Output, Reply, START_WITHIN, Wake};

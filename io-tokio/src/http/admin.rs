@@ -24,6 +24,6 @@ pub(super) async fn unload(state: &State, headers: &HeaderMap, body: Incoming) -
 
 async fn named(state: &State, headers: &HeaderMap, body: Incoming) -> Result<String, Refusal> {
     api::check_content_type(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes))?;
-    let whole = body::read(state, body).await?;
+    let whole = body::read(state, headers, body).await?;
     api::parse_model(&whole.bytes, &state.config.bounds, &models::ids(state))
 }

@@ -3,9 +3,10 @@
 use super::State;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
 use std::sync::Arc;
 use superfluid_core::Refusal;
-use superfluid_core::api::codes;
+use superfluid_core::api::{check_content_encoding, codes};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
@@ -15,8 +16,9 @@ pub(super) struct Whole {
     pub(super) share: OwnedSemaphorePermit,
 }
 
-/// Reads it to the end.
-pub(super) async fn read(state: &State, mut body: Incoming) -> Result<Whole, Refusal> {
+/// Reads it to the end, where `headers` don't say that it is compressed.
+pub(super) async fn read(state: &State, headers: &HeaderMap, mut body: Incoming) -> Result<Whole, Refusal> {
+    check_content_encoding(headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes))?;
     let config = &state.config;
     let bounds = &config.bounds;
     if body.size_hint().lower() > bounds.bytes as u64 {

@@ -31,7 +31,7 @@ pub(super) async fn answer(
     let class = api::parse_class(header("x-superfluid-qos"))?;
     let patience = api::parse_deadline(header("x-superfluid-deadline-ms"))?;
     let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
-    let Whole { bytes, share } = body::read(state, body).await?;
+    let Whole { bytes, share } = body::read(state, headers, body).await?;
     let request = parse(state, endpoint, bytes).await?;
     let now = unix_now();
     let unique = format!("{:016x}{:016x}", random(), random());

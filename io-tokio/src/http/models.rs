@@ -6,6 +6,7 @@ use crate::fleet::{Model, ModelView};
 use crate::worker::View;
 use hyper::StatusCode;
 use hyper::body::Incoming;
+use hyper::header::HeaderMap;
 use superfluid_core::Refusal;
 use superfluid_core::api::{ModelCard, codes, model_card, model_list, parse_object};
 use superfluid_core::capability::{Workload, validate_workload};
@@ -39,8 +40,13 @@ pub(super) fn ids(state: &State) -> Vec<&str> {
 }
 
 /// Why the model a request names does not serve it; where it names none, why the first one does not.
-pub(super) async fn unserved(state: &State, workload: Workload, body: Incoming) -> Refusal {
-    let named = match body::read(state, body).await {
+pub(super) async fn unserved(
+    state: &State,
+    workload: Workload,
+    headers: &HeaderMap,
+    body: Incoming,
+) -> Refusal {
+    let named = match body::read(state, headers, body).await {
         Ok(whole) => parse_object(&whole.bytes, &state.config.bounds).ok(),
         Err(no) => return no,
     };

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::stream::{Stream, StreamExt};
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -80,6 +80,9 @@ pub(super) fn with(
     }
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
     reply
 }

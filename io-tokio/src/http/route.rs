@@ -112,7 +112,7 @@ async fn dispatch(state: &State, request: Request<Incoming>, id: &str) -> Reply 
         Route::Generate(endpoint) => {
             generate::answer(state, endpoint, &parts.headers, body, id).await.unwrap_or_else(noted)
         }
-        Route::Unserved(workload) => noted(models::unserved(state, workload, body).await),
+        Route::Unserved(workload) => noted(models::unserved(state, workload, &parts.headers, body).await),
         Route::Load => admin::load(state, &parts.headers, body).await.unwrap_or_else(noted),
         Route::Unload => admin::unload(state, &parts.headers, body).await.unwrap_or_else(noted),
     }

@@ -77,6 +77,24 @@ async fn a_head_may_have_as_many_bytes_as_is_said_and_not_one_more() {
 }
 
 #[tokio::test]
+async fn a_compressed_body_is_refused_by_its_encoding_and_identity_is_none() {
+    let (rig, mut fake) = start_with(Config::default(), Default::default()).await;
+    let with = |encoding: &str| {
+        let header = format!("\r\nContent-Encoding: {encoding}\r\n");
+        post("/v1/chat/completions", CHAT).replacen("\r\n", &header, 1)
+    };
+    for encoding in ["gzip", "br", "identity, zstd"] {
+        let answer = ask(rig.address, with(encoding)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (415, "unsupported_encoding"), "{encoding}");
+        assert!(answer.head.contains("accept-encoding: identity\r\n"), "{}", answer.head);
+    }
+    let asked = tokio::spawn(ask(rig.address, with("identity")));
+    let job = fake.job().await;
+    fake.finish(job.id);
+    assert_eq!(asked.await.unwrap().status, 200);
+}
+
+#[tokio::test]
 async fn case_p11_a_body_one_byte_short_is_told() {
     let (rig, _fake) = start_with(tight(), Default::default()).await;
     let whole = post("/v1/chat/completions", CHAT);

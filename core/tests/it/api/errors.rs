@@ -20,6 +20,7 @@ fn a_code_is_a_status_and_a_type() {
         (codes::MODEL_NOT_FOUND, 404, "invalid_request_error", None),
         (codes::METHOD_NOT_ALLOWED, 405, "invalid_request_error", None),
         (codes::BODY_TOO_LARGE, 413, "invalid_request_error", None),
+        (codes::UNSUPPORTED_ENCODING, 415, "invalid_request_error", None),
         (codes::OVERLOADED, 429, "overloaded_error", Some(1)),
         (codes::MODEL_LOADING, 503, "server_error", Some(2)),
         (codes::SHUTTING_DOWN, 503, "server_error", None),

@@ -1,7 +1,8 @@
 //! Headers that decide something.
 
 use superfluid_core::api::{
-    ErrorReply, check_content_type, parse_class, parse_deadline, request_id, wants_openmetrics,
+    ErrorReply, check_content_encoding, check_content_type, parse_class, parse_deadline, request_id,
+    wants_openmetrics,
 };
 use superfluid_core::sched::Class;
 
@@ -95,4 +96,21 @@ fn openmetrics_is_for_who_asks_for_it() {
     ] {
         assert_eq!(wants_openmetrics(accept.iter().map(|text| text.as_bytes())), wants, "{accept:?}");
     }
+}
+
+#[test]
+fn a_compressed_body_is_told_by_its_encoding() {
+    for plain in [&[][..], &["identity"], &[" Identity , identity"], &[""]] {
+        assert_eq!(check_content_encoding(plain.iter().map(|text| text.as_bytes())), Ok(()), "{plain:?}");
+    }
+    for (header, named) in
+        [(&["gzip"][..], "'gzip'"), (&["identity, br"], "'br'"), (&["identity", "zstd"], "'zstd'")]
+    {
+        let refused = check_content_encoding(header.iter().map(|text| text.as_bytes())).unwrap_err();
+        let reply = ErrorReply::new(&refused);
+        assert_eq!((reply.status, reply.param.as_deref()), (415, Some("content-encoding")), "{header:?}");
+        assert!(reply.message.contains(named) && reply.message.contains("identity"), "{}", reply.message);
+    }
+    let long = ErrorReply::new(&check_content_encoding([&[0xff_u8; 9000][..]]).unwrap_err());
+    assert!(long.message.len() < 500);
 }
