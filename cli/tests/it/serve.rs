@@ -91,6 +91,19 @@ fn case_f01_the_worker_dies_with_a_daemon_that_is_killed() {
     while lives(worker) {}
 }
 
+/// Long before it would be ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn health_tells_of_an_idle_worker_that_does_not_answer_and_of_its_return() {
+    let daemon = Daemon::start_with(&slow(""), &["--hang-timeout", "3600"]);
+    kill("-STOP", daemon.worker());
+    while daemon.health()["status"] != "silent" {}
+    kill("-CONT", daemon.worker());
+    while daemon.health()["status"] != "ready" {}
+    assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+    assert_eq!(daemon.health()["restarts"], 0);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn row_b9_the_worker_sees_no_credentials_and_inherits_no_files() {

@@ -12,6 +12,9 @@ pub struct Config {
     pub load_stall: Duration,
     /// From one `Ping` to the next while ready.
     pub ping_every: Duration,
+    /// From a `Ping` to any frame from a worker that has nothing to do, until it counts as one that does
+    /// not answer. It may come back: it is ended only after `ping_patience`.
+    pub idle_patience: Duration,
     /// From a `Ping` to any frame from the worker. Longer than the longest device step.
     pub ping_patience: Duration,
     /// From a worker's last word (it said it ends, or it was told to) to the kill.
@@ -42,7 +45,8 @@ impl Default for Config {
         Self {
             handshake: Duration::from_secs(20),
             load_stall: Duration::from_secs(600),
-            ping_every: Duration::from_secs(5),
+            ping_every: Duration::from_secs(2),
+            idle_patience: Duration::from_secs(2),
             ping_patience: Duration::from_secs(60),
             exit_grace: Duration::from_secs(5),
             drain: Duration::from_secs(30),

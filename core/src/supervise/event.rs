@@ -111,6 +111,8 @@ pub enum Status {
     },
     /// Jobs run.
     Ready,
+    /// Loaded, with nothing to do, and it does not answer. Jobs are given to it all the same.
+    Silent,
     /// The worker died and its successor is not ready; jobs are held until it is.
     Restarting,
     /// What runs is finished, nothing new is taken.
@@ -160,6 +162,8 @@ pub enum Wake {
     Ping,
     /// The worker has not answered a `Ping`.
     Pong,
+    /// It has not, and had nothing else to do.
+    Silent,
     /// The worker should have exited by itself.
     Exit,
     /// The successor may start.

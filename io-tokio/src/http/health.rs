@@ -88,6 +88,9 @@ fn told(view: &ModelView, worker: Option<&View>) -> (&'static str, Option<String
         (Standing::Loaded, Some(Status::Restarting)) => {
             reason("restarting", "the worker died and is being restarted; requests wait for it")
         }
+        (Standing::Loaded, Some(Status::Silent)) => {
+            reason("silent", "the worker does not answer; it is ended if it stays so")
+        }
         (Standing::Loaded, _) => ("ready", None),
         (standing, _) => (standing.word(), None),
     }

@@ -89,8 +89,9 @@ impl Supervisor {
 
     pub(super) fn ready_frame(&mut self, frame: ToDaemon, now: Instant) {
         // Whatever it says, it lives.
-        if let State::Ready { ping: Ping::Awaited(until), .. } = &mut self.state {
-            *until = now + self.config.ping_patience;
+        if let State::Ready { ping: Ping::Awaited { .. } | Ping::Missed { .. }, .. } = self.state {
+            let until = now + self.config.ping_patience;
+            self.set_ping(Ping::Awaited { until, silent_at: now + self.config.idle_patience });
         }
         match frame {
             ToDaemon::Updates { jobs } => {

@@ -51,7 +51,15 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 enum Ping {
     Due(Instant),
-    Awaited(Instant),
+    Awaited {
+        until: Instant,
+        /// When a worker with nothing to do counts as one that does not answer.
+        silent_at: Instant,
+    },
+    /// Awaited from one that does not answer.
+    Missed {
+        until: Instant,
+    },
 }
 
 /// What the supervisor is asked for.
@@ -138,6 +146,7 @@ impl Supervisor {
             (State::Stopped, _) => Status::Stopped,
             (State::Failed { .. }, _) => Status::Failed,
             (_, Goal::Drain { .. } | Goal::Stop) => Status::Draining,
+            (State::Ready { ping: Ping::Missed { .. }, .. }, _) => Status::Silent,
             (State::Ready { .. }, _) => Status::Ready,
             _ if self.loaded.is_some() => Status::Restarting,
             (State::Loading { permille, .. }, _) => Status::Loading { permille: *permille },
@@ -316,7 +325,13 @@ impl Supervisor {
             Wake::Ping => {
                 self.pings += 1;
                 self.sends.push_back(ToWorker::Ping { n: self.pings });
-                self.set_ping(Ping::Awaited(now + self.config.ping_patience));
+                let until = now + self.config.ping_patience;
+                self.set_ping(Ping::Awaited { until, silent_at: now + self.config.idle_patience });
+            }
+            Wake::Silent => {
+                if let State::Ready { ping: Ping::Awaited { until, .. }, .. } = self.state {
+                    self.set_ping(Ping::Missed { until });
+                }
             }
             Wake::Exit => {
                 if let State::Exiting { deadline, .. } = &mut self.state {
@@ -454,7 +469,15 @@ impl Supervisor {
             State::Hello { deadline } => Some((deadline, Wake::Handshake)),
             State::Loading { deadline, .. } => Some((deadline, Wake::Load)),
             State::Ready { ping: Ping::Due(at), .. } => Some((at, Wake::Ping)),
-            State::Ready { ping: Ping::Awaited(until), .. } => Some((until, Wake::Pong)),
+            State::Ready { ping: Ping::Awaited { until, silent_at }, .. } => {
+                let idle = self.jobs.with_worker() == 0;
+                Some(if idle {
+                    (silent_at, Wake::Silent).min((until, Wake::Pong))
+                } else {
+                    (until, Wake::Pong)
+                })
+            }
+            State::Ready { ping: Ping::Missed { until }, .. } => Some((until, Wake::Pong)),
             State::Exiting { deadline: Some(deadline), .. } => Some((deadline, Wake::Exit)),
             State::Backoff { until } => Some((until, Wake::Restart)),
             _ => None,

@@ -69,11 +69,39 @@ fn a_ready_worker_is_asked_and_a_silent_one_is_killed() {
     rig.frame(ToDaemon::Pong { n, stats: Stats { steps: 2, ..Stats::default() } });
     assert_eq!(rig.sup.stats().steps, 2);
     rig.pass_to_deadline();
-    assert_eq!(rig.sup.poll_timeout().map(|(_, why)| why), Some(Wake::Pong));
+    let asked = rig.now;
+    rig.pass_to_deadline();
+    assert_eq!(rig.sup.poll_timeout(), Some((asked + Config::default().ping_patience, Wake::Pong)));
     rig.pass_to_deadline();
     assert_eq!(rig.effects.last(), Some(&Effect::Kill { life: Life(1) }));
     rig.exit(killed());
     assert_eq!(rig.down().0, "the mock worker has not answered for 60 s");
+}
+
+#[test]
+fn a_worker_with_nothing_to_do_that_does_not_answer_is_told_within_seconds_and_may_come_back() {
+    let mut rig = Rig::ready();
+    let came_up = rig.now;
+    rig.pass_to_deadline();
+    assert_eq!(rig.sup.poll_timeout().map(|(_, why)| why), Some(Wake::Silent));
+    rig.pass_to_deadline();
+    assert_eq!(rig.sup.status(), Status::Silent);
+    assert!(rig.now.since(came_up) <= Duration::from_secs(5));
+    rig.submit(1);
+    assert!(rig.sends.contains(&ToWorker::Submit(submit(1))), "it may answer yet");
+    assert_eq!(rig.sup.status(), Status::Silent);
+    rig.frame(ToDaemon::Pong { n: 1, stats: Stats::default() });
+    assert_eq!(rig.sup.status(), Status::Ready);
+}
+
+#[test]
+fn a_worker_with_a_job_may_take_its_time() {
+    let mut rig = Rig::ready();
+    rig.submit(1);
+    rig.pass_to_deadline();
+    assert_eq!(rig.sup.poll_timeout().map(|(_, why)| why), Some(Wake::Pong), "a step may be long");
+    rig.frame(finished(1));
+    assert_eq!(rig.sup.poll_timeout(), Some((rig.now + Config::default().idle_patience, Wake::Silent)));
 }
 
 #[test]
