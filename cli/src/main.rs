@@ -5,6 +5,7 @@ mod print;
 mod pull;
 mod runtime;
 mod serve;
+mod signals;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

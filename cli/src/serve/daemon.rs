@@ -5,8 +5,11 @@ use super::log::Log;
 use super::notify::Manager;
 use super::prepare::Choice;
 use super::screen::Screen;
+use crate::signals::{self, Ending};
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use superfluid_core::Refusal;
 use superfluid_core::access::Access;
@@ -259,21 +262,22 @@ fn and(words: &[String]) -> String {
 }
 
 /// What asks a daemon to end: a service manager, Ctrl-C, a terminal that closed.
-struct Signals([Signal; 3]);
+struct Signals(Vec<(&'static str, Signal)>);
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
-        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        Ok(Self([terminate, interrupt, signal(SignalKind::hangup())?]))
+        let listen = |ending: Ending| Ok((ending.name(), signal(SignalKind::from_raw(ending.number()))?));
+        signals::heard().map(listen).collect::<std::io::Result<_>>().map(Self)
     }
 
     /// The next one's name.
     async fn next(&mut self) -> &'static str {
-        let [terminate, interrupt, hangup] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-            _ = hangup.recv() => "SIGHUP",
-        }
+        poll_fn(|context| {
+            let came = |(name, signal): &mut (&'static str, Signal)| {
+                signal.poll_recv(context).is_ready().then_some(*name)
+            };
+            self.0.iter_mut().find_map(came).map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 }

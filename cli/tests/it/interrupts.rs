@@ -8,10 +8,15 @@ use std::process::{Child, Command, Stdio};
 
 /// An install from a FIFO, which has read the first half of the archive and waits for the rest.
 fn waiting(folder: &Path, home: &Path) -> (Child, File) {
+    waiting_as(Command::new(env!("CARGO_BIN_EXE_superfluid")), folder, home)
+}
+
+/// The same by a command of the test's own.
+fn waiting_as(mut command: Command, folder: &Path, home: &Path) -> (Child, File) {
     pack(folder, "a.tar.gz", "x");
     let fifo = folder.join("slow.tar.gz");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
-    let child = Command::new(env!("CARGO_BIN_EXE_superfluid"))
+    let child = command
         .args(["runtime", "install", "llamacpp", "--backend", "cpu", "--from"])
         .arg(&fifo)
         .env("SUPERFLUID_HOME", home)
@@ -71,4 +76,25 @@ fn case_i05_one_that_waits_for_another_can_be_given_up() {
     drop(pipe);
     assert_eq!(first.wait().expect("it ends").code(), Some(1), "half an archive is none");
     assert_eq!(names(&home), [".lock"]);
+}
+
+/// The command, started to ignore these signals as `nohup` and a shell's background jobs have it.
+pub(crate) fn ignoring(signals: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &format!("trap '' {signals}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_superfluid")]);
+    shell
+}
+
+#[test]
+fn an_install_goes_on_after_a_signal_it_was_started_to_ignore() {
+    let (temp, home) = home();
+    let (mut child, pipe) = waiting_as(ignoring("HUP INT"), temp.path(), &home);
+    send("-HUP", &child);
+    send("-INT", &child);
+    drop(pipe);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1), "half an archive is none");
+    let (temp, home) = self::home();
+    let (mut child, _pipe) = waiting_as(ignoring("HUP INT"), temp.path(), &home);
+    send("-TERM", &child);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }

@@ -158,6 +158,24 @@ fn a_signal_to_a_daemon_with_nothing_to_do_is_named_and_exits_0() {
 }
 
 #[test]
+fn a_daemon_that_was_started_to_ignore_signals_ignores_them() {
+    let temp = tempfile::tempdir().unwrap();
+    let model = temp.path().join("tiny.gguf");
+    fs::write(&model, slow("")).unwrap();
+    let mut command = crate::interrupts::ignoring("HUP INT");
+    command.args(["serve", "--port", "0", "--runtime", "mock"]).arg(&model);
+    command.env("SUPERFLUID_HOME", temp.path().join("home")).stderr(Stdio::piped());
+    let mut daemon = Daemon::listening(temp, command);
+    daemon.line("ready: tiny");
+    for signal in ["-HUP", "-INT", "-TERM"] {
+        daemon.signal(signal);
+    }
+    // Only one came, so that nothing was cut.
+    assert_eq!(daemon.line("SIG"), "SIGTERM: stopping\n");
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn a_second_signal_stops_now() {
     let gate = Gate::new();
     let mut daemon = Daemon::start_with(&slow(&gate.fault()), &gate.flags());
