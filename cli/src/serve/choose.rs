@@ -4,12 +4,12 @@
 use super::ServeArgs;
 use super::prepare::Choice;
 use super::sandbox::Allowed;
-use crate::{print, pull};
+use crate::pull;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use superfluid_core::Refusal;
 use superfluid_core::capability::{Record, validate_flags};
-use superfluid_core::runtime::format::{Inspected, Verdict};
+use superfluid_core::runtime::format::{Inspected, Verdict, model_name, split_names};
 use superfluid_core::runtime::{Model, Selectors, pick};
 use superfluid_core::wire::LoadSpec;
 use superfluid_io_blocking::{Home, lookup};
@@ -33,11 +33,12 @@ impl Candidate {
     }
 }
 
-/// Refuses what cannot be served before anything is fetched, bound or started.
-pub(super) fn all(args: &ServeArgs) -> Result<Vec<Choice>, Refusal> {
+/// Refuses what cannot be served before anything is fetched, bound or started. Also comes back with what
+/// was left out, and why, in lines.
+pub(super) fn all(args: &ServeArgs) -> Result<(Vec<Choice>, Vec<String>), Refusal> {
     let home = Home::from_env()?;
     let selectors = Selectors::parse(args.selectors.iter().map(String::as_str))?;
-    let mut candidates = Vec::new();
+    let (mut candidates, mut left_out) = (Vec::new(), Vec::new());
     for (at, path) in args.named().enumerate() {
         let id = if at == 0 { args.model_id.clone() } else { None };
         candidates.push(named(args, path, id)?);
@@ -45,11 +46,12 @@ pub(super) fn all(args: &ServeArgs) -> Result<Vec<Choice>, Refusal> {
     refuse_twins(&candidates)?;
     if let Some(dir) = &args.model_dir {
         let taken: BTreeSet<String> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
-        candidates.extend(inside(dir, &selectors, &taken)?);
+        candidates.extend(inside(dir, &selectors, &taken, &mut left_out)?);
     }
     let names: Vec<&str> = candidates.iter().flat_map(Candidate::names).collect();
     selectors.check(&names)?;
-    candidates.into_iter().map(|candidate| chosen(args, &home, &selectors, candidate)).collect()
+    let choices = candidates.into_iter().map(|candidate| chosen(args, &home, &selectors, candidate));
+    Ok((choices.collect::<Result<_, _>>()?, left_out))
 }
 
 fn chosen(
@@ -104,8 +106,13 @@ fn refuse_twins(candidates: &[Candidate]) -> Result<(), Refusal> {
 }
 
 /// The models in a directory, by name; what is none is left out, and so is what was asked for by its
-/// path already.
-fn inside(dir: &Path, selectors: &Selectors, taken: &BTreeSet<String>) -> Result<Vec<Candidate>, Refusal> {
+/// path already. What looks like a model and is left out gets a line.
+fn inside(
+    dir: &Path,
+    selectors: &Selectors,
+    taken: &BTreeSet<String>,
+    left_out: &mut Vec<String>,
+) -> Result<Vec<Candidate>, Refusal> {
     let cannot = |error: std::io::Error| {
         Refusal::new("bad_model_dir", format!("cannot read the model directory {}: {error}", dir.display()))
             .hint("--model-dir takes a directory with model files and model directories in it")
@@ -115,39 +122,64 @@ fn inside(dir: &Path, selectors: &Selectors, taken: &BTreeSet<String>) -> Result
         .map_err(cannot)?;
     paths.sort();
     let mut found: Vec<Candidate> = Vec::new();
-    for path in paths {
-        let Some(file) = path.file_name().and_then(|name| name.to_str()).map(String::from) else { continue };
-        if file.starts_with('.') || is_later_part(&file) {
+    for path in &paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with('.') {
             continue;
         }
-        let id = model_id(&file);
-        let shown = print::plain(&path.display().to_string());
-        let inspected = match lookup::inspect(&path) {
-            Ok(inspected) => inspected,
-            Err(refusal) => {
-                print::note(&format!("warning: {shown} is left out: {}", refusal.message));
-                continue;
+        match look(path, &name, &paths, selectors) {
+            Look::Served(candidate) => {
+                let twin =
+                    found.iter().any(|other| other.id == candidate.id) || taken.contains(&candidate.id);
+                if twin {
+                    let why = format!("'{}' is served already", candidate.id);
+                    left_out.push(format!("warning: {name} is left out: {why}"));
+                } else {
+                    found.push(*candidate);
+                }
             }
-        };
-        let text = path.to_str().map(String::from);
-        let Some(text) = text else { continue };
-        let candidate = Candidate { asked: text.clone(), path: text, file, id, inspected, at_start: false };
-        let choice = selectors.choose(&candidate.names());
-        if let Err(refusal) = pick(&choice, &Model::Path(candidate.inspected.clone())) {
-            // Whatever else lies in the directory is nobody's concern.
-            if matches!(candidate.inspected.verdict, Verdict::Model(_)) {
-                print::note(&format!("warning: {shown} is left out: {}", refusal.message));
-            }
-            continue;
+            Look::LeftOut(why) => left_out.push(format!("warning: {name} is left out: {why}")),
+            Look::Other => {}
         }
-        let twin = found.iter().any(|other| other.id == candidate.id) || taken.contains(&candidate.id);
-        if twin {
-            print::note(&format!("warning: {shown} is left out: '{}' is served already", candidate.id));
-            continue;
-        }
-        found.push(candidate);
     }
     Ok(found)
+}
+
+/// What becomes of one thing in a directory of models.
+enum Look {
+    Served(Box<Candidate>),
+    /// It looks like a model.
+    LeftOut(String),
+    /// Nobody's concern.
+    Other,
+}
+
+fn look(path: &Path, name: &str, beside: &[PathBuf], selectors: &Selectors) -> Look {
+    let Some(text) = path.to_str().map(String::from) else {
+        return if model_name(name) { Look::LeftOut("its name is not UTF-8".into()) } else { Look::Other };
+    };
+    if let Some(first) = first_part(name) {
+        let there = beside.iter().any(|other| other.file_name().is_some_and(|other| other == &*first));
+        return if there {
+            Look::Other
+        } else {
+            Look::LeftOut(format!("its first part, {first}, is not there"))
+        };
+    }
+    let inspected = match lookup::inspect(path) {
+        Ok(inspected) => inspected,
+        Err(refusal) => return Look::LeftOut(refusal.message),
+    };
+    let (file, id) = (name.to_string(), model_id(name));
+    let candidate = Candidate { asked: text.clone(), path: text, file, id, inspected, at_start: false };
+    match pick(&selectors.choose(&candidate.names()), &Model::Path(candidate.inspected.clone())) {
+        Ok(_) => Look::Served(Box::new(candidate)),
+        Err(refusal) => match candidate.inspected.verdict {
+            Verdict::Foreign { what, .. } if model_name(name) => Look::LeftOut(format!("it is {what}")),
+            Verdict::Foreign { .. } => Look::Other,
+            Verdict::Model(_) => Look::LeftOut(refusal.message),
+        },
+    }
 }
 
 /// A file's name without the suffix that says what it is.
@@ -158,14 +190,10 @@ fn model_id(file: &str) -> String {
     }
 }
 
-/// Whether it is a later part of a model in several files, `name-00002-of-00003.gguf`: the first one
-/// stands for the model.
-fn is_later_part(file: &str) -> bool {
-    let Some(stem) = file.len().checked_sub(5).and_then(|at| file.get(..at)) else { return false };
-    let mut parts = stem.rsplitn(4, '-');
-    let (count, of, number) = (parts.next(), parts.next(), parts.next());
-    let number = number.and_then(|number| number.parse::<u32>().ok());
-    of == Some("of")
-        && count.is_some_and(|count| count.parse::<u32>().is_ok())
-        && number.is_some_and(|n| n > 1)
+/// For a later part of a model in several files, `name-00002-of-00003.gguf`, the name of the first: that
+/// one stands for the model.
+fn first_part(file: &str) -> Option<String> {
+    let count = file.rsplit_once("-of-")?.1.split('.').next()?.parse().ok()?;
+    let names = split_names(file, count)?;
+    names.first().filter(|first| *first != file).cloned()
 }

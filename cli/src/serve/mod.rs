@@ -163,7 +163,8 @@ fn serve(args: &ServeArgs) -> Result<ExitCode, Refusal> {
     let origins = args.cors_origins.iter().map(|origin| Origin::parse(origin)).collect::<Result<_, _>>()?;
     let hosts: Vec<Host> = args.allow_hosts.iter().map(|name| Host::parse(name)).collect::<Result<_, _>>()?;
     let log = Log::new(args.log_level.as_deref(), args.log_format)?;
-    let choices = choose::all(args)?;
+    let (choices, left_out) = choose::all(args)?;
+    warnings.extend(left_out);
     let address = address(args)?;
     let loopback = address.ip().is_loopback();
     if !loopback && !hosts.is_empty() {

@@ -46,7 +46,8 @@ impl Daemon {
         let log = BufReader::new(child.stderr.take().unwrap());
         let mut daemon = Self { _temp: temp, child, log, port: 0, said: String::new() };
         let line = daemon.line("listening on http://127.0.0.1:");
-        daemon.port = line.rsplit_once(':').unwrap().1.trim().parse().unwrap();
+        let digits = line.rsplit_once("127.0.0.1:").unwrap().1;
+        daemon.port = digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap();
         daemon
     }
 

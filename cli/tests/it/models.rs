@@ -149,6 +149,34 @@ fn a_directory_s_models_are_loaded_on_first_use() {
 }
 
 #[test]
+fn what_looks_like_a_model_and_is_left_out_of_a_directory_is_told_with_the_reason() {
+    let files = [
+        ("models/none.gguf", String::new()),
+        ("models/half.gguf.part", "GG".into()),
+        ("models/late-00002-of-00002.gguf", "GGUF".into()),
+        ("models/page.gguf", "<!DOCTYPE html>".into()),
+        ("models/readme.txt", "not a model".into()),
+        ("models/empty.txt", String::new()),
+    ];
+    for format in ["text", "json"] {
+        let mut daemon = start(&files, &["--model-dir", "models", "--log-format", format]);
+        let said = std::mem::take(&mut daemon.said);
+        for line in [
+            "warning: none.gguf is left out: it is an empty file",
+            "warning: half.gguf.part is left out: it is a file of 2 bytes",
+            "warning: late-00002-of-00002.gguf is left out: its first part, late-00001-of-00002.gguf, is not there",
+            "warning: page.gguf is left out: it is an HTML page",
+        ] {
+            assert!(said.contains(line), "{line} is not in {said}");
+        }
+        assert!(!said.contains("readme") && !said.contains("empty.txt"), "{said}");
+        if format == "json" {
+            said.lines().for_each(|line| drop(serde_json::from_str::<serde_json::Value>(line).expect(line)));
+        }
+    }
+}
+
+#[test]
 fn row_f1_each_model_may_have_a_runtime_of_its_own() {
     let files = [("a.gguf", script("a", "")), ("models/b.gguf", script("b", ""))];
     // The file is no GGUF: llamacpp, which is for all others, would refuse both.

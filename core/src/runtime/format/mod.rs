@@ -7,7 +7,7 @@ pub mod mlx;
 mod names;
 
 pub use directory::{Entry, complete, inspect_directory};
-pub use names::{byte_part, hub_id, split_names};
+pub use names::{byte_part, hub_id, model_name, split_names};
 
 use super::RuntimeId;
 use alloc::string::{String, ToString};

@@ -41,6 +41,13 @@ pub fn split_names(name: &str, count: u64) -> Option<Vec<String>> {
     Some((1..=count).map(|part| format!("{stem}-{part:05}-of-{all}{suffix}")).collect())
 }
 
+/// Whether a file's name is that of a model, a part of one or an unfinished download of one, whatever is
+/// in it.
+pub fn model_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower.contains(".gguf") || [".base", ".ggml", ".safetensors"].iter().any(|end| lower.ends_with(end))
+}
+
 /// Whether a text that is no path here reads as a model's id in a hub: `org/name`, perhaps with
 /// `:variant`.
 pub fn hub_id(text: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use superfluid_core::runtime::format::{
-    Entry, Inspected, byte_part, complete, hub_id, inspect_directory, inspect_file, mlx, split_names,
+    Entry, Inspected, byte_part, complete, hub_id, inspect_directory, inspect_file, mlx, model_name,
+    split_names,
 };
 use superfluid_core::runtime::{Choice, Model, pick};
 
@@ -183,5 +184,17 @@ proptest! {
         prop_assert!(!seen.what().is_empty());
         prop_assert!(seen.what().chars().all(|c| !c.is_control()));
         let _ = (byte_part(&name), split_names(&name, more), hub_id(&name));
+    }
+}
+
+#[test]
+fn names_of_models_their_parts_and_unfinished_downloads_are_known() {
+    for name in
+        ["a.gguf", "A.GGUF", "a.gguf.part", "a.gguf.incomplete", "a.base", "a.ggml", "model.safetensors"]
+    {
+        assert!(model_name(name), "{name}");
+    }
+    for name in ["readme.md", "a.json", "gguf", "baseline", ""] {
+        assert!(!model_name(name), "{name}");
     }
 }
