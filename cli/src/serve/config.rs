@@ -8,12 +8,15 @@ use super::key;
 use crate::print;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use superfluid_core::Refusal;
-use toml::{Table, Value};
+use toml::de::DeTable;
+use toml::{Spanned, Table, Value};
 
 /// Bytes of a file that are read.
 const MOST: u64 = 1 << 20;
@@ -36,10 +39,11 @@ pub(crate) fn with_file(command: &Command, args: Vec<OsString>) -> Result<Vec<Os
     let (place, table) = Place::read(path)?;
     let mut merged = args[..=at].to_vec();
     for (name, value) in &table {
+        let refuse = |what: String| place.refuse_at(name, &what);
         let arg = named(serve, name)
-            .ok_or_else(|| place.refuse(&format!("there is no key {name:?}")).hint(similar(serve, name)))?;
-        let words = words(arg, value, &place).map_err(|why| place.refuse(&format!("{name} {why}")))?;
-        judge(serve, &words).map_err(|why| place.refuse(&why))?;
+            .ok_or_else(|| refuse(format!("there is no key {name:?}")).hint(similar(serve, name)))?;
+        let words = words(arg, value, &place.path).map_err(|why| refuse(format!("{name} {why}")))?;
+        judge(serve, &words).map_err(|why| refuse(format!("{name}: {why}")))?;
         if !is_given(arg, name, given) {
             merged.extend(words);
         }
@@ -48,16 +52,27 @@ pub(crate) fn with_file(command: &Command, args: Vec<OsString>) -> Result<Vec<Os
     Ok(merged)
 }
 
-/// A file's path, for messages and for paths in it.
-struct Place(PathBuf);
+/// A file, for messages and for paths in it.
+struct Place {
+    path: PathBuf,
+    /// By key.
+    lines: BTreeMap<String, usize>,
+}
 
 impl Place {
     fn refuse(&self, what: &str) -> Refusal {
-        Refusal::new("bad_config", format!("{}: {what}", self.0.display()))
+        Refusal::new("bad_config", format!("{}: {what}", self.path.display()))
+    }
+
+    fn refuse_at(&self, key: &str, what: &str) -> Refusal {
+        match self.lines.get(key) {
+            Some(line) => self.refuse(&format!("line {line}: {what}")),
+            None => self.refuse(what),
+        }
     }
 
     fn read(path: &Path) -> Result<(Self, Table), Refusal> {
-        let place = Self(path.into());
+        let mut place = Self { path: path.into(), lines: BTreeMap::new() };
         let unreadable = |error: std::io::Error| place.refuse(&format!("it can't be read: {error}"));
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mode = file.metadata().map_err(unreadable)?.permissions().mode();
@@ -66,9 +81,11 @@ impl Place {
         if text.len() as u64 > MOST {
             return Err(place.refuse(&format!("it is larger than {MOST} bytes")));
         }
-        let table: Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| place.refuse(&format!("it is no TOML: {error}")))?;
+        let broken = |error: toml::de::Error| place.refuse(&format!("it is no TOML: {error}"));
+        let table: Table = text.parse().map_err(broken)?;
+        let keys = DeTable::parse(&text).map_err(broken)?;
+        place.lines =
+            keys.get_ref().keys().map(|key| (key.get_ref().to_string(), line(&text, key))).collect();
         if mode & 0o004 != 0 && table.contains_key("api-key") {
             let path = path.display();
             print::note(&format!(
@@ -77,6 +94,11 @@ impl Place {
         }
         Ok((place, table))
     }
+}
+
+/// The line that a key stands in, counted from 1.
+fn line<T>(text: &str, key: &Spanned<T>) -> usize {
+    text.bytes().take(key.span().start).filter(|byte| *byte == b'\n').count() + 1
 }
 
 /// A flag by its long name; the models that stand on the command line without one are `model` too.
@@ -116,18 +138,21 @@ fn is_given(arg: &Arg, name: &str, given: &ArgMatches) -> bool {
                 || ["api_key", "api_key_file"].map(said) != [false; 2])
 }
 
-/// A value as arguments.
-fn words(arg: &Arg, value: &Value, place: &Place) -> Result<Vec<OsString>, String> {
+/// A value as arguments. Each flag takes one kind of value: what is quoted for no reason, or is a number
+/// where a name belongs, was not meant so.
+fn words(arg: &Arg, value: &Value, file: &Path) -> Result<Vec<OsString>, String> {
+    let parser = arg.get_value_parser().type_id();
+    let counts = [TypeId::of::<u16>(), TypeId::of::<u32>(), TypeId::of::<u64>()].iter().any(|n| parser == *n);
     let one = |value: &Value| -> Result<OsString, String> {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Integer(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
-            _ => return Err(format!("must be a text or a number, not {}", kind(value))),
+        let text = match (value, counts) {
+            (Value::String(text), false) => text.clone(),
+            (Value::Integer(number), true) => number.to_string(),
+            (other, true) => return Err(format!("must be a whole number, not {}", kind(other))),
+            (other, false) => return Err(format!("must be a text, not {}", kind(other))),
         };
         let is_path =
             matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath);
-        let text = if is_path { from_the_file(&text, &place.0).into() } else { OsString::from(text) };
+        let text = if is_path { from_the_file(&text, file).into() } else { OsString::from(text) };
         let Some(long) = arg.get_long() else { return Ok(text) };
         let mut word = OsString::from(format!("--{long}="));
         word.push(text);
@@ -172,7 +197,8 @@ fn judge(serve: &Command, words: &[OsString]) -> Result<(), String> {
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",
-        Value::Integer(_) | Value::Float(_) => "a number",
+        Value::Integer(_) => "a number",
+        Value::Float(_) => "a fraction",
         Value::Boolean(_) => "true or false",
         Value::Datetime(_) => "a date",
         Value::Array(_) => "a list",

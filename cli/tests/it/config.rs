@@ -71,9 +71,14 @@ fn what_is_wrong_in_a_file_is_named_with_the_file() {
         ("zzz = 3", "superfluid serve --help"),
         ("config = \"x\"", "there is no key \"config\""),
         ("max-batch = 999", "invalid value '999' for '--max-batch <N>'"),
-        ("max-batch = true", "max-batch must be a text or a number, not true or false"),
+        ("max-batch = true", "line 2: max-batch must be a whole number, not true or false"),
+        ("max-batch = \"3\"", "max-batch must be a whole number, not a text"),
+        ("max-batch = 3.0", "max-batch must be a whole number, not a fraction"),
+        ("host = 1", "host must be a text, not a number"),
+        ("\n\nmodel-id = 5", "line 4: model-id must be a text, not a number"),
+        ("runtime = [\"mock\", 5]", "runtime must be a text, not a number"),
         ("offline = 1", "offline must be true or false, not a number"),
-        ("port = [1, 2]", "port must be a text or a number, not a list"),
+        ("port = [1, 2]", "port must be a whole number, not a list"),
         ("class-lanes = \"agent=0\"", "agent=0"),
         ("port = ", "it is no TOML"),
         ("port = 1\nport = 2", "it is no TOML"),
@@ -108,6 +113,25 @@ fn every_flag_of_serve_has_its_key() {
     for flag in flags {
         let ran = check(temp.path(), &format!("{flag} = 1979-05-27\n"), &[]);
         assert!(ran.stderr.contains("not a date"), "{flag}: {}", ran.stderr);
+    }
+}
+
+/// Of a text and a number a key takes one, and neither is read as the other.
+#[test]
+fn no_key_takes_a_number_for_a_name_or_a_name_for_a_number() {
+    let temp = folder();
+    let mut help = Command::new(env!("CARGO_BIN_EXE_superfluid"));
+    let help = ran(help.args(["serve", "--help"]), temp.path()).stdout;
+    let takes_a_value =
+        |line: &str| Some(line.trim_start().strip_prefix("--")?.split_once(" <")?.0.to_string());
+    let flags: Vec<String> = help.lines().filter_map(takes_a_value).filter(|flag| flag != "config").collect();
+    assert!(flags.iter().any(|flag| flag == "model") && flags.iter().any(|flag| flag == "port"), "{help}");
+    for flag in flags {
+        let refused = ["5", "\"5\""].map(|value| {
+            let ran = check(temp.path(), &format!("{flag} = {value}\n"), &[]);
+            ran.stderr.contains(&format!("superfluid.toml: line 1: {flag} must be "))
+        });
+        assert!(refused[0] != refused[1], "{flag}: {refused:?}");
     }
 }
 
