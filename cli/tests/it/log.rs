@@ -83,3 +83,20 @@ fn a_level_that_asks_for_less_gets_less_and_the_flag_wins() {
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("is not understood"), "{text}");
 }
+
+#[test]
+fn a_level_that_is_none_is_refused_and_not_taken_for_a_part_s_name() {
+    let temp = tempfile::tempdir().unwrap();
+    for level in ["wran", "info,bogus", "superfluid::acess=info", "superfluid::worker=loud", "info=warn"] {
+        let args = ["--port", "0", "--check", "--log-level", level];
+        let output = command(temp.path(), SCRIPT, &args).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{level}: {text}");
+        assert!(text.contains("error, warn, info, debug, trace or off"), "{text}");
+    }
+    for level in ["WARN", "off", "warn,superfluid::worker=debug", "superfluid=info,hyper=off"] {
+        let args = ["--port", "0", "--check", "--log-level", level];
+        let output = command(temp.path(), SCRIPT, &args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{level}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
