@@ -20,6 +20,8 @@ pub(super) struct Screen {
     json: bool,
     bar: Option<ProgressBar>,
     due: u32,
+    /// Whether the way to the first question was shown.
+    greeted: bool,
 }
 
 impl Screen {
@@ -29,7 +31,7 @@ impl Screen {
         let json = log.format == LogFormat::Json;
         log.begin(out.clone());
         let terminal = !json && std::io::stderr().is_terminal();
-        Self { out, terminal, json, bar: None, due: STEP }
+        Self { out, terminal, json, bar: None, due: STEP, greeted: false }
     }
 
     pub(super) fn line(&self, line: &str) {
@@ -68,13 +70,16 @@ impl Screen {
         }
     }
 
-    /// Everything one needs to ask the first question.
+    /// What was loaded; the first time also everything one needs to ask a question.
     pub(super) fn ready(&mut self, id: &str, loaded: &Loaded, url: &str, key: bool, took: Duration) {
         self.end_progress();
         let engine = &loaded.engine;
         self.line(&format!("ready: {id} (loaded in {:.1} s)", took.as_secs_f64()));
         self.line(&format!("  runtime  {}", loaded.description));
         self.line(&format!("  context  {} tokens a request, {} at once", engine.seq_tokens, engine.lanes));
+        if std::mem::replace(&mut self.greeted, true) {
+            return;
+        }
         self.line(&format!("  API      {url}/v1"));
         let key = if key { " -H 'Authorization: Bearer <key>'" } else { "" };
         let id = id.replace('\'', "'\\''");

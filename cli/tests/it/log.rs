@@ -100,3 +100,17 @@ fn a_level_that_is_none_is_refused_and_not_taken_for_a_part_s_name() {
         assert_eq!(output.status.code(), Some(0), "{level}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+fn how_to_ask_the_first_question_is_told_once() {
+    let mut daemon = start(&[]);
+    for path in ["unload", "load", "unload", "load"] {
+        let reply = rest(&mut daemon.post_to(&format!("/v1/models/{path}"), r#"{"model":"tiny"}"#));
+        assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    }
+    daemon.signal("-TERM");
+    let mut text = std::mem::take(&mut daemon.said);
+    daemon.log.read_to_string(&mut text).unwrap();
+    let count = |what: &str| text.matches(what).count();
+    assert_eq!((count("ready: tiny"), count("Ctrl-C stops"), count("curl")), (3, 1, 1), "{text}");
+}
