@@ -87,9 +87,9 @@ impl Place {
         place.lines =
             keys.get_ref().keys().map(|key| (key.get_ref().to_string(), line(&text, key))).collect();
         if mode & 0o004 != 0 && table.contains_key("api-key") {
-            let path = path.display();
+            let name = path.file_name().unwrap_or_default().display();
             print::note(&format!(
-                "warning: every user of this machine can read the API key in {path}; run: chmod 600 {path}"
+                "warning: every user of this machine can read the API key in {name}; run chmod 600 on it"
             ));
         }
         Ok((place, table))

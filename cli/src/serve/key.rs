@@ -23,7 +23,7 @@ pub(super) fn find(args: &ServeArgs) -> Result<(Option<String>, Vec<String>), Re
         let key = parse_key(&text, &format!("the API key in {}", path.display()))?;
         let warning = open.then(|| {
             format!(
-                "warning: every user of this machine can read the API key in {0}; run: chmod 600 {0}",
+                "warning: every user of this machine can read the API key in {}; run chmod 600 on it",
                 path.display()
             )
         });

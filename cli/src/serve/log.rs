@@ -47,6 +47,11 @@ impl Log {
         Ok(Self { filter, format })
     }
 
+    /// Whether so much is asked for that absolute paths belong to it.
+    pub(super) fn shows_paths(&self) -> bool {
+        self.filter.max_level_hint().is_some_and(|most| most >= LevelFilter::DEBUG)
+    }
+
     /// Sends records there from now on.
     pub(super) fn begin(self, out: Stderr) {
         let records = tracing_subscriber::fmt().with_env_filter(self.filter).with_writer(out);

@@ -27,7 +27,7 @@ pub(super) struct Screen {
 impl Screen {
     /// Also sends the log there.
     pub(super) fn new(log: Log) -> Self {
-        let out = Stderr::new();
+        let out = Stderr::new(log.shows_paths());
         let json = log.format == LogFormat::Json;
         log.begin(out.clone());
         let terminal = !json && std::io::stderr().is_terminal();

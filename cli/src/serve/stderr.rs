@@ -1,11 +1,13 @@
 //! Standard error behind a thread: a reader that stopped reading never stops the daemon. What it
-//! does not take is dropped, and said so once there is room.
+//! does not take is dropped, and said so once there is room. Absolute paths are cut down to names on the
+//! way, unless they are asked for.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
+use superfluid_core::api::without_paths;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Pieces that wait for the reader, at most.
@@ -22,15 +24,17 @@ enum Piece {
 pub(super) struct Stderr {
     pieces: SyncSender<Piece>,
     dropped: Arc<AtomicU64>,
+    /// Whether paths stay whole.
+    whole: bool,
 }
 
 impl Stderr {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(whole: bool) -> Self {
         let (pieces, waiting) = sync_channel(WAITING);
         let dropped = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&dropped);
         std::thread::spawn(move || write(&waiting, &counter));
-        Self { pieces, dropped }
+        Self { pieces, dropped, whole }
     }
 
     /// Writes a line.
@@ -47,6 +51,8 @@ impl Stderr {
     }
 
     fn send(&self, text: Vec<u8>) {
+        let text =
+            if self.whole { text } else { without_paths(&String::from_utf8_lossy(&text)).into_bytes() };
         if self.pieces.try_send(Piece::Text(text)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }

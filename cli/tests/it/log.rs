@@ -9,12 +9,8 @@ const SCRIPT: &str = r#"{"mock":1,"replies":[{"prompt":"","reply":["quick"]}]}"#
 fn start(args: &[&str]) -> Daemon {
     let temp = tempfile::tempdir().unwrap();
     let mut command = command(temp.path(), SCRIPT, &[&["--port", "0"], args].concat());
-    let mut child = command.env_remove("SUPERFLUID_LOG").spawn().unwrap();
-    let log = BufReader::new(child.stderr.take().unwrap());
-    let mut daemon = Daemon { _temp: temp, child, log, port: 0, said: String::new() };
-    let line = daemon.line("listening on http://127.0.0.1:");
-    let digits = line.rsplit_once("127.0.0.1:").unwrap().1;
-    daemon.port = digits.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap();
+    command.env_remove("SUPERFLUID_LOG");
+    let mut daemon = Daemon::listening(temp, command);
     daemon.line("ready: tiny");
     daemon
 }
@@ -99,6 +95,37 @@ fn a_level_that_is_none_is_refused_and_not_taken_for_a_part_s_name() {
         let output = command(temp.path(), SCRIPT, &args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{level}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// All that is logged of a start, a request, a death and a load that fails.
+fn life(args: &[&str]) -> String {
+    let mut daemon = start(args);
+    let folder = daemon._temp.path().to_path_buf();
+    assert!(rest(&mut daemon.ask("hi", false)).contains("quick"));
+    std::fs::remove_file(folder.join("tiny.gguf")).unwrap();
+    assert!(rest(&mut daemon.post_to("/v1/models/unload", r#"{"model":"tiny"}"#)).contains("unloaded"));
+    assert!(rest(&mut daemon.ask("hi", false)).contains("model_unavailable"));
+    daemon.signal("-TERM");
+    let mut text = std::mem::take(&mut daemon.said);
+    daemon.log.read_to_string(&mut text).unwrap();
+    assert!(text.contains("tiny.gguf cannot be read"), "{text}");
+    text
+}
+
+#[test]
+fn the_log_names_files_without_their_folders_unless_much_is_asked_for() {
+    for format in ["text", "json"] {
+        let text = life(&["--log-format", format]);
+        assert!(
+            text.contains("model:   tiny.gguf (") && text.contains("worker:  superfluid-workerd ("),
+            "{text}"
+        );
+        let paths = text.split(|c: char| c.is_whitespace() || "\"'(".contains(c));
+        let paths: Vec<&str> = paths.filter(|word| word.starts_with('/')).collect();
+        assert!(paths.is_empty(), "{paths:?} in {text}");
+    }
+    let text = life(&["--log-level", "debug"]);
+    assert!(text.contains("/tiny.gguf (") && text.contains("/superfluid-workerd ("), "{text}");
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub use headers::{
 };
 pub use json::{Bounds, HEAD_BYTES, HEAD_FIELDS, parse_object};
 pub use models::{ModelCard, model_card, model_list, parse_model};
+pub use paths::without_paths;
 pub use reply::{KEEP_ALIVE, Output, Reply, START_WITHIN, Wake};
 pub use request::{Endpoint, Media, Request};
 pub use routes::{Route, Unrouted};

@@ -1,4 +1,4 @@
-//! Keeps absolute paths out of what clients are told.
+//! Keeps absolute paths out of what clients are told and what is logged.
 
 use alloc::string::String;
 
@@ -6,8 +6,9 @@ use alloc::string::String;
 const OURS: [&str; 4] = ["/v1", "/health", "/ready", "/metrics"];
 
 /// `text` with each absolute path cut down to its last part: `/home/ann/m.gguf` is `m.gguf`. A path
-/// may hold spaces in quotes, and in its folders' names. URLs other than `file:` and this API's own paths stay.
-pub(super) fn without_paths(text: &str) -> String {
+/// may hold spaces in quotes, and in its folders' names. URLs other than `file:`, this API's own paths, and
+/// relative ones (`../m.gguf`, `~/m.gguf`) stay.
+pub fn without_paths(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('/') {
@@ -15,7 +16,8 @@ pub(super) fn without_paths(text: &str) -> String {
         out.push_str(before);
         let end = path_end(&out, from);
         let (path, after) = from.split_at(end);
-        if before.ends_with(':') && path.starts_with("//") && !before.ends_with("file:") {
+        let url = before.ends_with(':') && path.starts_with("//") && !before.ends_with("file:");
+        if url || is_relative(&out) {
             out.push_str(path);
         } else if out.ends_with(char::is_alphanumeric) || path.len() < 2 || is_ours(path) {
             // "and/or", a lone slash, or one of our own paths; look on after it.
@@ -67,6 +69,11 @@ fn goes_on(from: &str, end: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Whether what stands before a slash begins a path from here or from home.
+fn is_relative(before: &str) -> bool {
+    before.rsplit(ends_path).next().is_some_and(|word| matches!(word, "." | ".." | "~"))
 }
 
 fn word_end(text: &str) -> usize {

@@ -17,9 +17,9 @@ fn hub() -> Hub {
     hub
 }
 
-/// What a daemon says until it has its worker.
+/// What a daemon says until it has its worker, with paths as they are.
 fn said(hub: &Hub, args: &[&str]) -> String {
-    let args = [&["serve", "org/tiny-GGUF", "--port", "0"][..], args].concat();
+    let args = [&["serve", "org/tiny-GGUF", "--port", "0", "--log-level", "debug"][..], args].concat();
     let mut child =
         hub.command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a daemon");
     let mut log = BufReader::new(child.stderr.take().expect("piped"));

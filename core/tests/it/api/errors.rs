@@ -65,6 +65,8 @@ fn case_x06_no_absolute_path_reaches_a_client() {
         ("read /home/ann/m.gguf and/or retry", "read m.gguf and/or retry"),
         ("/opt/models holds 3 files, 2 read/write", "models holds 3 files, 2 read/write"),
         ("/opt/a /opt/b", "a b"),
+        // Paths from here and from home say nothing of where here is.
+        ("open ~/m/a.gguf, ./b.gguf or '../c d.gguf'", "open ~/m/a.gguf, ./b.gguf or '../c d.gguf'"),
         // No paths of files:
         ("GET /v1/chat/completions takes POST", "GET /v1/chat/completions takes POST"),
         ("see https://example.org/a/b", "see https://example.org/a/b"),
