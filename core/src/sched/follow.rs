@@ -17,7 +17,7 @@ impl Scheduler {
     pub(super) fn leader(&self, live: &Live) -> Option<(usize, usize)> {
         let cost = self.seqs.tolls.copy(&self.config)? as usize;
         let usable = prefix::usable(&live.tokens);
-        let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| !lane.decoding);
+        let lanes = self.lanes.iter().enumerate().filter(|(_, lane)| !lane.decoding && !lane.paused);
         let shared = lanes.filter_map(|(at, lane)| {
             let common = common(usable, &lane.live.tokens);
             let held = self.seqs.get(lane.seq).len();

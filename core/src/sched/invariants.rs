@@ -1,5 +1,6 @@
 //! What must hold between any two calls.
 
+use super::JobId;
 use super::scheduler::Scheduler;
 use super::seqs::Holder;
 use crate::machine::Broken;
@@ -42,6 +43,8 @@ impl Scheduler {
                 return fail("it should have ended");
             }
         }
+        let aside = |id: &JobId| self.queue.contains(*id) || ids.contains(id);
+        check(!self.aside.keys().any(aside), "a job is set aside and waits or runs")?;
         check(self.seqs.running_len() == self.lanes.len(), "a sequence is held for no lane")?;
         for row in self.flight.iter().flat_map(|flight| &flight.rows) {
             let seq = self.seqs.get(row.rows.seq);

@@ -13,6 +13,7 @@
 //! | `follow` | who waits for a running job to run what both share |
 //! | `part` | where a state that cannot be cut is kept for waiting jobs |
 //! | `preempt` | who gives its lane to somebody more urgent |
+//! | `pause` | who runs no further until its client takes what there is |
 //! | `seqs`, `prefix` | what the device holds (tokens in [`cache`](crate::cache)); where a job's prompt is held already |
 //! | `shelf` | what host memory holds of states that left the device |
 //! | `losses` | what else comes to nothing when a state cannot be moved |
@@ -31,6 +32,7 @@ mod live;
 mod losses;
 mod outcome;
 mod part;
+mod pause;
 mod plan;
 mod preempt;
 mod prefix;

@@ -158,7 +158,8 @@ impl Scheduler {
         for lane in &lanes {
             self.seqs.release(lane.seq);
         }
-        let all = lanes.into_iter().map(|lane| lane.live).chain(self.queue.drain());
+        let aside = core::mem::take(&mut self.aside).into_values();
+        let all = lanes.into_iter().map(|lane| lane.live).chain(aside).chain(self.queue.drain());
         let failed = all.map(|live| Event::Failed { job: live.id, refusal: refusal.clone() });
         self.events.extend(failed);
         self.dead = Some(refusal);

@@ -21,11 +21,12 @@ const GROWTH: u64 = 32;
 
 impl Scheduler {
     pub(super) fn plan(&mut self) -> Option<Step> {
-        if self.lanes.is_empty() && self.queue.is_empty() {
+        if self.is_resting() {
             return None;
         }
         let mut ops = Vec::new();
         self.seqs.clear_spoiled(&self.config, &mut ops);
+        self.set_aside();
         self.shed();
         self.keep_heads(&mut ops);
         let kept = self.admit(&mut ops);
@@ -47,7 +48,7 @@ impl Scheduler {
     }
 
     /// Cells the lanes take once all they know is fed.
-    fn demand(&self) -> u64 {
+    pub(super) fn demand(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.live.tokens.len() as u64).sum()
     }
 
@@ -95,7 +96,8 @@ impl Scheduler {
 
     /// Lanes the class may have more, if there are any.
     pub(super) fn open(&self, class: Class) -> usize {
-        (self.config.class_lanes[class as usize] as usize).saturating_sub(self.running(class))
+        let running = self.lanes.iter().filter(|lane| lane.live.class == class && !lane.paused);
+        (self.config.class_lanes[class as usize] as usize).saturating_sub(running.count())
     }
 
     /// Cells the job takes, with some for its growth.
@@ -120,6 +122,7 @@ impl Scheduler {
             seq,
             imported,
             decoding: false,
+            paused: false,
             passed_over: 0,
             followed: None,
             safety,
@@ -129,14 +132,15 @@ impl Scheduler {
 
     fn pack(&mut self) -> Vec<Flying> {
         let engine = self.config.engine;
-        let decoding = self.lanes.iter().filter(|lane| lane.decoding).count();
-        let prefilling = self.lanes.len() - decoding;
+        let running = || self.lanes.iter().filter(|lane| !lane.paused);
+        let decoding = running().filter(|lane| lane.decoding).count();
+        let prefilling = running().count() - decoding;
         let decodes = decoding > 0 && (engine.mixes || prefilling == 0 || self.prompted);
         let prompts = prefilling > 0 && (engine.mixes || !decodes);
         let mut flying = Vec::new();
         if decodes {
             for at in 0..self.lanes.len() {
-                if self.lanes[at].decoding {
+                if self.lanes[at].decoding && !self.lanes[at].paused {
                     flying.push(self.row(at, 1));
                 }
             }
@@ -156,7 +160,8 @@ impl Scheduler {
     /// over too often the most impatient goes before all, but leaves the others half, and
     /// not in two passes in a row: whoever is urgent waits for one such pass at most.
     fn chunks(&mut self, mut budget: usize, flying: &mut Vec<Flying>) {
-        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&at| !self.lanes[at].decoding).collect();
+        let prefills = |lane: &Lane| !lane.decoding && !lane.paused;
+        let mut order: Vec<usize> = (0..self.lanes.len()).filter(|&at| prefills(&self.lanes[at])).collect();
         let starved = order.iter().copied().filter(|&at| !self.led && self.impatience(at) > 0);
         let lead = starved.max_by_key(|&at| (self.impatience(at), Reverse(self.lanes[at].live.key)));
         self.led = lead.is_some();

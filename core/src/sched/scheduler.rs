@@ -11,7 +11,7 @@ use super::{
 use crate::machine::Misuse;
 use crate::refusal::Refusal;
 use crate::time::{Clock, Instant};
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 /// Decides which tokens run in the next device step.
@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 /// ranked together. While a step runs, jobs may be submitted and cancelled; ask
 /// [`wants_yield`](Self::wants_yield) after each.
 ///
-/// Unless it is idle or a step is in flight, there is always a next step.
+/// Unless it is idle, a step is in flight or all jobs are paused, there is always a next step.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     pub(super) config: Config,
@@ -33,6 +33,8 @@ pub struct Scheduler {
     pub(super) queue: Queue,
     /// Jobs that run, in the order they got their lanes.
     pub(super) lanes: Vec<Lane>,
+    /// Paused jobs that have given their lane up.
+    pub(super) aside: BTreeMap<JobId, Live>,
     pub(super) seqs: Seqs,
     pub(super) budget: Budget,
     pub(super) flight: Option<Flight>,
@@ -65,6 +67,8 @@ pub(super) struct Lane {
     pub(super) imported: bool,
     /// It has a token from this lane: the next one is a decode row.
     pub(super) decoding: bool,
+    /// It runs no further for now.
+    pub(super) paused: bool,
     /// Steps with prompt chunks, none of them its own, since its last.
     pub(super) passed_over: u32,
     /// The jobs that wait for it to run what they share.
@@ -133,6 +137,7 @@ impl Scheduler {
             clock: Clock::default(),
             queue: Queue::default(),
             lanes: Vec::new(),
+            aside: BTreeMap::new(),
             seqs: Seqs::new(config.engine.seqs),
             budget: Budget::new(&config),
             flight: None,
@@ -164,7 +169,7 @@ impl Scheduler {
 
     /// Jobs of a class that have no lane.
     pub fn waiting(&self, class: Class) -> usize {
-        self.queue.len(class)
+        self.queue.len(class) + self.aside.values().filter(|live| live.class == class).count()
     }
 
     /// Jobs of a class that have a lane.
@@ -204,12 +209,14 @@ impl Scheduler {
 
     /// Whether no job is alive and no step is in flight.
     pub fn is_idle(&self) -> bool {
-        self.lanes.is_empty() && self.queue.is_empty() && self.flight.is_none()
+        self.lanes.is_empty() && self.aside.is_empty() && self.queue.is_empty() && self.flight.is_none()
     }
 
     /// Whether a job is alive.
     pub fn contains(&self, job: JobId) -> bool {
-        self.queue.contains(job) || self.lanes.iter().any(|lane| lane.live.id == job)
+        self.queue.contains(job)
+            || self.aside.contains_key(&job)
+            || self.lanes.iter().any(|lane| lane.live.id == job)
     }
 
     /// Whether the step in flight should be given up at the next boundary: something more urgent
@@ -279,7 +286,8 @@ impl Scheduler {
     /// was alive.
     pub fn cancel(&mut self, job: JobId, now: Instant) -> bool {
         self.clock.advance(now);
-        let live = if let Some(live) = self.queue.remove(job) {
+        let waiting = self.queue.remove(job).or_else(|| self.aside.remove(&job));
+        let live = if let Some(live) = waiting {
             live
         } else if let Some(at) = self.lanes.iter().position(|lane| lane.live.id == job) {
             let lane = self.leave(at);
@@ -324,10 +332,11 @@ impl Scheduler {
 
     /// A pass that holds nothing but long prompts of lower classes is not worth waiting for. One
     /// that decodes is as short as it gets, and one that runs what the job waits for is its own.
-    fn note_urgency(&mut self, id: JobId) {
+    pub(super) fn note_urgency(&mut self, id: JobId) {
         let (Some(flight), Some(live)) = (&self.flight, self.queue.get(id)) else { return };
         let class = live.class;
-        let free = self.lanes.len() < self.config.engine.lanes as usize || self.can_preempt(class);
+        let taken = self.lanes.iter().filter(|lane| !lane.paused).count();
+        let free = taken < self.config.engine.lanes as usize || self.can_preempt(class);
         let can_start = free && self.open(class) > 0;
         let lower = flight.rows.iter().all(|row| !row.decoding && row.class > class);
         let long = flight.tokens(|_| true) > self.budget.prompt_tokens(0) as u64;

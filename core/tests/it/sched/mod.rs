@@ -7,6 +7,7 @@ mod follow;
 mod lanes;
 mod load;
 mod many;
+mod pause;
 mod preempt;
 mod prefixes;
 mod queue;

@@ -215,8 +215,23 @@ impl World {
         self.complete(elapsed, &|_| false);
     }
 
-    /// Whole steps until nothing is left to do.
+    /// The job's client takes nothing any more, or again.
+    pub(crate) fn pause(&mut self, id: JobId, pause: bool) -> bool {
+        let changed = match pause {
+            true => self.scheduler.pause(id, self.now),
+            false => self.scheduler.resume(id, self.now),
+        };
+        self.note(format_args!("pause {id:?} {pause}: {changed}"));
+        self.drain();
+        changed
+    }
+
+    /// Whole steps until nothing is left to do, every client taking what there is.
     pub(crate) fn run(&mut self) {
+        for id in self.book.keys().copied().collect::<Vec<_>>() {
+            self.pause(id, false);
+        }
+        assert_eq!(self.scheduler.paused(), 0);
         for _ in 0..100_000 {
             if self.step.is_none() {
                 self.check_all_ended();
@@ -252,7 +267,7 @@ impl World {
                 "{class:?} has more than {most} lanes"
             );
         }
-        assert_eq!(self.step.is_none(), self.scheduler.is_idle(), "work is left, but no step is planned");
+        assert_eq!(self.step.is_none(), self.scheduler.is_resting(), "work is left, but no step is planned");
     }
 
     fn happened(&mut self, event: Event) {

@@ -85,7 +85,7 @@ fn keeping(bytes: &mut Bytes<'_>) -> Keeping {
 }
 
 fn input(world: &mut World, bytes: &mut Bytes<'_>) {
-    match bytes.below(20) {
+    match bytes.below(22) {
         0..=5 => {
             let job = job(world, bytes);
             let told = world.submit(job.clone());
@@ -96,6 +96,11 @@ fn input(world: &mut World, bytes: &mut Bytes<'_>) {
             let ids: Vec<JobId> = world.book.keys().copied().collect();
             let id = JobId(u64::from(bytes.next()) % (ids.len() as u64 + 1));
             world.cancel(id);
+        }
+        20 | 21 => {
+            let ids: Vec<JobId> = world.book.keys().copied().collect();
+            let id = JobId(u64::from(bytes.next()) % (ids.len() as u64 + 1));
+            world.pause(id, bytes.below(2) == 0);
         }
         7 => {
             let fed = bytes.below(32) as usize;
