@@ -11,7 +11,7 @@ use prometheus_client::registry::{Registry, Unit};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use superfluid_core::sched::{Class, Usage};
+use superfluid_core::sched::Class;
 
 /// Seconds to a first token: from a prompt that was in the cache to one that waited for a load.
 const FIRST: [f64; 14] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
@@ -43,6 +43,12 @@ struct Refused {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfWork {
+    pub(crate) model: String,
+    pub(crate) work: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OfTier {
     pub(crate) model: String,
     pub(crate) tier: &'static str,
@@ -69,7 +75,6 @@ struct Counted {
     registry: Registry,
     ended: Family<Ended, Counter>,
     refused: Family<Refused, Counter>,
-    prefilled: Counts<Of>,
     decoded: Counts<Of>,
     first: Histograms<OfClass>,
     gap: Histograms<Of>,
@@ -80,36 +85,35 @@ impl Default for Metrics {
         let mut registry = Registry::with_prefix("superfluid");
         let ended = Family::default();
         let refused = Family::default();
-        let (prefilled, decoded) = (Counts::default(), Counts::default());
+        let decoded = Counts::default();
         let first: Histograms<OfClass> = Family::new_with_constructor(|| Histogram::new(FIRST));
         let gap: Histograms<Of> = Family::new_with_constructor(|| Histogram::new(GAP));
         registry.register("requests", "Requests that ended, by how", ended.clone());
         registry.register("refusals", "Requests that were refused or failed, by code", refused.clone());
-        registry.register_with_unit("prefill", "Prompt tokens that were run", tokens(), prefilled.clone());
         registry.register_with_unit("decode", "Tokens that were generated", tokens(), decoded.clone());
         let words = "From a request to its first token, every wait included";
         registry.register_with_unit("time_to_first_token", words, Unit::Seconds, first.clone());
         let words = "From a token to the next of the same request";
         registry.register_with_unit("inter_token", words, Unit::Seconds, gap.clone());
-        Self(Arc::new(Counted { registry, ended, refused, prefilled, decoded, first, gap }))
+        Self(Arc::new(Counted { registry, ended, refused, decoded, first, gap }))
     }
 }
 
 impl Metrics {
     /// A request ended: `stop`, `length`, `error`, or `gone` where its client went away.
-    pub(crate) fn ended(&self, model: &str, class: Class, finish: &'static str, first: Option<Duration>) {
-        let class = class.as_str();
-        self.0.ended.get_or_create(&Ended { model: model.into(), class, finish }).inc();
-        if let Some(first) = first {
-            self.0.first.get_or_create(&OfClass { model: model.into(), class }).observe(first.as_secs_f64());
-        }
+    pub(crate) fn ended(&self, model: &str, class: Class, finish: &'static str) {
+        self.0.ended.get_or_create(&Ended { model: model.into(), class: class.as_str(), finish }).inc();
     }
 
-    /// What a request used.
-    pub(crate) fn used(&self, model: &str, usage: Usage) {
-        let of = Of { model: model.into() };
-        self.0.prefilled.get_or_create(&of).inc_by(usage.prompt.saturating_sub(usage.cached).into());
-        self.0.decoded.get_or_create(&of).inc_by(usage.completion.into());
+    /// A request's first token came, so long after the request.
+    pub(crate) fn began(&self, model: &str, class: Class, first: Duration) {
+        let of = OfClass { model: model.into(), class: class.as_str() };
+        self.0.first.get_or_create(&of).observe(first.as_secs_f64());
+    }
+
+    /// So many tokens were generated.
+    pub(crate) fn decoded(&self, model: &str, tokens: u32) {
+        self.0.decoded.get_or_create(&Of { model: model.into() }).inc_by(tokens.into());
     }
 
     /// A request was refused, or failed; without a model where it names none that is served.

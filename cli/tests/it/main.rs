@@ -13,6 +13,7 @@ mod mlx;
 mod models;
 mod offline;
 mod pull;
+mod readers;
 mod renew;
 mod runtimes;
 mod sandbox;

@@ -32,6 +32,8 @@ pub(super) struct Live {
     pub(super) displaced: Option<usize>,
     /// Lowest position that a completed step ran.
     ran_from: Option<u32>,
+    /// The position after the highest that one ran.
+    ran_to: u32,
 }
 
 impl Live {
@@ -51,6 +53,7 @@ impl Live {
             since: now,
             displaced: None,
             ran_from: None,
+            ran_to: 0,
         }
     }
 
@@ -83,8 +86,14 @@ impl Live {
         position.min(self.prompt)
     }
 
-    /// A completed step ran it from `position` on.
-    pub(super) fn ran(&mut self, position: u32) {
+    /// A completed step ran so many of its tokens from `position` on. Returns how many of them are its
+    /// prompt's: run for the first time, and run before.
+    pub(super) fn ran(&mut self, position: u32, tokens: u32) -> [u64; 2] {
         self.ran_from = Some(self.ran_from.map_or(position, |from| from.min(position)));
+        let end = position + tokens;
+        let prompt = end.min(self.prompt).saturating_sub(position);
+        let again = end.min(self.prompt).min(self.ran_to).saturating_sub(position);
+        self.ran_to = self.ran_to.max(end);
+        [u64::from(prompt - again), u64::from(again)]
     }
 }

@@ -63,10 +63,16 @@ impl Scheduler {
         for (row, &fed) in flight.rows.iter().zip(fed).filter(|(_, fed)| **fed > 0) {
             self.seqs.extend(row.rows.seq, &row.rows.tokens[..fed as usize]);
             if let Some(at) = self.lane_of(row) {
-                self.lanes[at].live.ran(row.rows.start);
-                self.came_back(at);
+                self.ran(at, row.rows.start, fed);
             }
         }
+    }
+
+    fn ran(&mut self, at: usize, start: u32, tokens: u32) {
+        let [first, again] = self.lanes[at].live.ran(start, tokens);
+        self.prefilled[0] += first;
+        self.prefilled[1] += again;
+        self.came_back(at);
     }
 
     fn row_done(&mut self, row: &Flying, result: RowResult) {
@@ -80,9 +86,12 @@ impl Scheduler {
             return;
         }
         self.seqs.extend(seq, &row.rows.tokens);
-        let Some(at) = self.lane_of(row) else { return };
-        self.lanes[at].live.ran(row.rows.start);
-        self.came_back(at);
+        let Some(at) = self.lane_of(row) else {
+            // Its job was cancelled meanwhile.
+            self.prefilled[0] += if row.decoding { 0 } else { row.rows.tokens.len() as u64 };
+            return;
+        };
+        self.ran(at, row.rows.start, row.rows.tokens.len() as u32);
         if let RowResult::Token { token, end } = result {
             self.generated(at, token, end);
         }

@@ -45,6 +45,8 @@ pub struct Scheduler {
     pub(super) preempted: u64,
     /// Prompt tokens that jobs found done: on the device, in host memory.
     pub(super) reused: [u64; 2],
+    /// Prompt tokens that completed steps ran: for the first time, again.
+    pub(super) prefilled: [u64; 2],
     /// The last step completed held prompt chunks: where passes do not mix, decode rows are next.
     pub(super) prompted: bool,
     /// The last prompt pass began with one that had been passed over.
@@ -146,6 +148,7 @@ impl Scheduler {
             orders: 0,
             preempted: 0,
             reused: [0; 2],
+            prefilled: [0; 2],
             prompted: false,
             led: false,
             waste: Waste::new(&config.engine),
@@ -202,9 +205,16 @@ impl Scheduler {
         self.reused
     }
 
-    /// Tokens so far that were run and lost when a pass was given up, as far as its time tells.
-    pub fn thrown_away(&self) -> u64 {
-        self.waste.lost()
+    /// Prompt tokens run so far: for the first time, again for jobs whose state was gone, and for
+    /// nothing, as their pass was given up (as far as its time tells).
+    pub fn prefilled(&self) -> [u64; 3] {
+        let [first, again] = self.prefilled;
+        [first, again, self.waste.lost()]
+    }
+
+    /// Cells that jobs with a lane hold; a cell that sequences share is counted for each.
+    pub fn cells_held(&self) -> u32 {
+        u32::try_from(self.seqs.running_cells()).unwrap_or(u32::MAX)
     }
 
     /// Whether no job is alive and no step is in flight.

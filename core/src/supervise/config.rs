@@ -35,6 +35,9 @@ pub struct Config {
     /// How long a job that may have been the last worker's end is tried before new ones run beside it
     /// although it has brought nothing yet.
     pub trial: Duration,
+    /// Bytes of a job's text and log probabilities that its client may leave untaken before the job is
+    /// paused. It goes on when they are half as many.
+    pub backlog_max: u64,
     /// Jobs of one class that have not ended, at most; further ones are refused. A flood of one class
     /// closes no door to the others.
     pub jobs_max: usize,
@@ -55,6 +58,7 @@ impl Default for Config {
             crashes_max: 8,
             stable: Duration::from_secs(60),
             trial: Duration::from_secs(3),
+            backlog_max: 256 << 10,
             jobs_max: 512,
         }
     }

@@ -135,6 +135,8 @@ pub struct Totals {
     pub preempted: u64,
     /// Prompt tokens whose state was reused: on the device, from host memory, from disk.
     pub reused: [u64; 3],
+    /// Prompt tokens that were run: for the first time, again, for nothing.
+    pub prefilled: [u64; 3],
 }
 
 impl core::ops::Add for Totals {
@@ -145,9 +147,14 @@ impl core::ops::Add for Totals {
             restarts: self.restarts.saturating_add(other.restarts),
             continued: self.continued.saturating_add(other.continued),
             preempted: self.preempted.saturating_add(other.preempted),
-            reused: core::array::from_fn(|tier| self.reused[tier].saturating_add(other.reused[tier])),
+            reused: add(self.reused, other.reused),
+            prefilled: add(self.prefilled, other.prefilled),
         }
     }
+}
+
+fn add(one: [u64; 3], other: [u64; 3]) -> [u64; 3] {
+    core::array::from_fn(|at| one[at].saturating_add(other[at]))
 }
 
 /// What the supervisor waits for at the instant `poll_timeout` names.

@@ -39,12 +39,21 @@ pub(super) struct Entry {
     pub(super) proven: bool,
     /// Whether the client knows that it was accepted.
     pub(super) accepted: bool,
+    /// Whether its client has too much to take before it goes on.
+    pub(super) paused: bool,
     /// Deaths with it that were not laid to another job.
     pub(super) unexplained: u32,
     /// When it must be over.
     pub(super) deadline: Option<Instant>,
     /// Whether its client knows of its end; only the worker still has to let go of it.
     pub(super) told: bool,
+}
+
+impl Entry {
+    /// Whether it waits to be tried again. One that would run no further would show nothing.
+    pub(super) fn could_be_tried(&self) -> bool {
+        self.place == Place::Held && self.trust == Trust::Suspect && !self.paused
+    }
 }
 
 /// By id; ids grow, so this is the order of submission too.
@@ -82,6 +91,7 @@ impl Jobs {
                 trust: Trust::New,
                 proven: false,
                 accepted: false,
+                paused: false,
                 unexplained: 0,
                 deadline: None,
                 told: false,
@@ -116,8 +126,7 @@ impl Jobs {
 
     /// The most urgent class of those that wait for their turn to be tried.
     pub(super) fn tried_next(&self) -> Option<Class> {
-        let waiting = self.iter().filter(|job| job.place == Place::Held && job.trust == Trust::Suspect);
-        waiting.map(|job| job.submit.class).min()
+        self.iter().filter(|job| job.could_be_tried()).map(|job| job.submit.class).min()
     }
 
     /// Whether a job that no worker died with waits to be given.

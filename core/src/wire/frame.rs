@@ -43,6 +43,16 @@ pub enum ToWorker {
         /// Which.
         id: JobId,
     },
+    /// Run a job no further for now; another may have its lane. Unknown ids are ignored.
+    Pause {
+        /// Which.
+        id: JobId,
+    },
+    /// Go on with a job that was paused. Unknown ids are ignored.
+    Resume {
+        /// Which.
+        id: JobId,
+    },
     /// Are you there? Answered by `Pong` with the same number.
     Ping {
         /// The daemon's number for it.
@@ -72,6 +82,18 @@ pub struct JobUpdate {
     pub held: Vec<TokenLogprob>,
 }
 
+impl JobUpdate {
+    /// About as many bytes as it takes to hold, and to write to a client.
+    pub fn bytes(&self) -> u64 {
+        let entry = |entry: &TokenLogprob| ENTRY * (1 + entry.top.len());
+        let logprobs: usize = self.logprobs.iter().map(entry).sum();
+        (self.text.len() + self.tokens.len() * size_of::<Token>() + logprobs) as u64
+    }
+}
+
+/// Bytes of a token's log probability, and of each alternative.
+const ENTRY: usize = 64;
+
 /// A model is loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loaded {
@@ -98,6 +120,10 @@ pub struct Stats {
     pub waiting: u32,
     /// Jobs with a lane.
     pub running: u32,
+    /// Jobs that are paused as their clients take nothing, with a lane or without.
+    pub paused: u32,
+    /// Cells that jobs with a lane hold.
+    pub held: u32,
     /// Cells in use, kept prefixes included.
     pub cells: u32,
     /// Steps done.
@@ -109,6 +135,9 @@ pub struct Stats {
     /// Prompt tokens that were not run because their state was on the device, in host memory or on
     /// disk.
     pub reused: [u64; 3],
+    /// Prompt tokens that were run: for the first time, again as their state was gone, and for nothing
+    /// as their pass was given up.
+    pub prefilled: [u64; 3],
 }
 
 /// Worker to daemon.

@@ -10,7 +10,7 @@ pub use frame::{JobUpdate, LoadSpec, Loaded, Stats, ToDaemon, ToWorker};
 pub use submit::{Delivered, Input, Sampling, Submit, TokenLogprob, TopLogprob};
 
 /// The protocol this build speaks. A worker and a daemon that differ part with a clear message.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Bytes one frame's JSON may have at most.
 pub const MAX_FRAME: u32 = 64 << 20;

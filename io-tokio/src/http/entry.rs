@@ -52,7 +52,12 @@ impl Entry {
 
     /// The times of its tokens so far.
     pub(super) fn timed(&mut self, timing: Timing) {
+        let (began, tokens) = self.timing.map_or((false, 0), |had| (had.first.is_some(), had.tokens));
         self.timing = Some(timing);
+        if let Some(first) = self.first().filter(|_| !began) {
+            self.metrics.began(&self.model, self.class, first);
+        }
+        self.metrics.decoded(&self.model, timing.tokens - tokens);
     }
 
     pub(super) fn ended(&mut self, end: &End) {
@@ -63,7 +68,6 @@ impl Entry {
                     Finish::Length => "length",
                     Finish::Cancelled => "cancelled",
                 };
-                self.metrics.used(&self.model, *usage);
                 self.tell(word, *usage);
             }
             End::Failed(refusal) => {
@@ -77,13 +81,13 @@ impl Entry {
     fn failed(&mut self, code: &str) {
         let usage = self.usage();
         self.line(code, usage);
-        self.metrics.ended(&self.model, self.class, "error", self.first());
+        self.metrics.ended(&self.model, self.class, "error");
         self.told = true;
     }
 
     fn tell(&mut self, finish: &'static str, usage: Usage) {
         self.line(finish, usage);
-        self.metrics.ended(&self.model, self.class, finish, self.first());
+        self.metrics.ended(&self.model, self.class, finish);
         self.told = true;
     }
 
@@ -119,7 +123,6 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if !self.told {
             let usage = self.usage();
-            self.metrics.used(&self.model, usage);
             self.tell(if self.failed.load(Ordering::Relaxed) { "cancelled" } else { "gone" }, usage);
         }
     }

@@ -32,6 +32,7 @@ pub(super) fn answer(state: &State) -> Reply {
         "requests": waiting + sum(|view| view.jobs as u64),
         "running": sum(|view| view.stats.running.into()),
         "waiting": waiting + sum(|view| view.stats.waiting.into()),
+        "paused": sum(|view| view.stats.paused.into()),
         "restarts": sum(|view| view.lives.saturating_sub(1)),
     });
     if let [(model, _, worker)] = &views[..] {

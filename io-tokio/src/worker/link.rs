@@ -21,6 +21,8 @@ use tokio::sync::{mpsc, watch};
 pub(super) enum Ask {
     Submit(Box<Submit>, Option<tokio::time::Instant>, Arc<Slot>),
     Cancel(JobId),
+    /// The client has taken all there was.
+    Taken(JobId),
     Drain,
     Stop,
 }
@@ -267,10 +269,20 @@ impl Link {
             if let (Some((_, process)), false) = (&self.process, frames.is_empty()) {
                 process.send(frames);
             }
+            let mut backlogs = Vec::new();
             while let Some(event) = self.supervisor.poll_event() {
-                self.event(event);
+                backlogs.extend(self.event(event));
             }
-            let Some(life) = spawn else { break };
+            let pressed = !backlogs.is_empty();
+            for (id, bytes) in backlogs {
+                self.supervisor.handle_backlog(id, bytes, self.now());
+            }
+            let Some(life) = spawn else {
+                if pressed {
+                    continue;
+                }
+                break;
+            };
             let result =
                 Process::spawn(&self.program, &self.name).map(|process| self.process = Some((life, process)));
             self.answer(life, |supervisor, now| supervisor.handle_spawned(life, result, now));
@@ -329,27 +341,34 @@ impl Link {
                 self.slots.remove(&id);
                 self.supervisor.cancel(id, now);
             }
+            Ask::Taken(id) => self.supervisor.handle_backlog(id, 0, now),
             Ask::Drain => self.supervisor.drain(now),
             Ask::Stop => self.supervisor.stop(now),
         }
     }
 
-    fn event(&mut self, event: Event) {
+    /// Returns whose client has left more untaken than it should, and how much.
+    fn event(&mut self, event: Event) -> Option<(JobId, u64)> {
         let notice = match event {
             Event::Update(update) => {
-                if let Some(slot) = self.slots.get(&update.id) {
-                    slot.update(update);
-                }
-                return;
+                let (id, most) = (update.id, self.supervisor.backlog_max());
+                let bytes = self.slots.get(&id).map(|slot| slot.update(update, most));
+                return bytes.filter(|bytes| *bytes > most).map(|bytes| (id, bytes));
             }
             Event::Accepted { job, prompt_tokens } => {
                 if let Some(slot) = self.slots.get(&job) {
                     slot.accepted(prompt_tokens);
                 }
-                return;
+                return None;
             }
-            Event::Finished { job, finish, usage } => return self.end(job, End::Finished { finish, usage }),
-            Event::Failed { job, refusal } => return self.end(job, End::Failed(refusal)),
+            Event::Finished { job, finish, usage } => {
+                self.end(job, End::Finished { finish, usage });
+                return None;
+            }
+            Event::Failed { job, refusal } => {
+                self.end(job, End::Failed(refusal));
+                return None;
+            }
             Event::Met { version } => Notice::Met { version },
             Event::Progress { permille } => Notice::Progress { permille },
             Event::Ready(loaded) => {
@@ -362,6 +381,7 @@ impl Link {
         };
         // Nobody listens: the state is still to be seen in the view.
         let _ = self.notices.send(notice);
+        None
     }
 
     fn end(&mut self, job: JobId, end: End) {

@@ -1,7 +1,7 @@
 //! One client's claim on one job.
 //!
 //! The link never waits for a client: what a slow one has not taken yet is joined to one pending
-//! update, whose size the job's own token limit bounds.
+//! update. The link is told how much that is, and when it was taken: above a bound the job is paused.
 
 use super::link::Ask;
 use prometheus_client::metrics::histogram::Histogram;
@@ -73,6 +73,10 @@ impl Timing {
 struct Pending {
     accepted: Option<u32>,
     update: Option<JobUpdate>,
+    /// What the update takes.
+    bytes: u64,
+    /// The link wants to know when it is taken.
+    pressing: bool,
     end: Option<End>,
     timing: Timing,
 }
@@ -95,13 +99,17 @@ impl Slot {
         self.notify.notify_one();
     }
 
-    pub(super) fn update(&self, update: JobUpdate) {
+    /// Returns how many bytes wait now; more than `most` are told of when they are taken.
+    pub(super) fn update(&self, update: JobUpdate, most: u64) -> u64 {
         let mut pending = self.pending();
         if let Ok(tokens @ 1..) = u32::try_from(update.tokens.len())
             && let Some(gap) = pending.timing.took(tokens, Instant::now())
         {
             (0..tokens).for_each(|_| self.gaps.observe(gap.as_secs_f64()));
         }
+        pending.bytes += update.bytes();
+        pending.pressing |= pending.bytes > most;
+        let bytes = pending.bytes;
         match &mut pending.update {
             Some(held) => {
                 held.tokens.extend_from_slice(&update.tokens);
@@ -112,6 +120,7 @@ impl Slot {
         }
         drop(pending);
         self.notify.notify_one();
+        bytes
     }
 
     pub(super) fn end(&self, end: End) {
@@ -119,15 +128,17 @@ impl Slot {
         self.notify.notify_one();
     }
 
-    fn take(&self) -> Option<News> {
+    /// What is next, and whether the link waits for its being taken.
+    fn take(&self) -> Option<(News, bool)> {
         let mut pending = self.pending();
         if let Some(prompt_tokens) = pending.accepted.take() {
-            return Some(News::Accepted { prompt_tokens });
+            return Some((News::Accepted { prompt_tokens }, false));
         }
         if let Some(update) = pending.update.take() {
-            return Some(News::Update(update));
+            pending.bytes = 0;
+            return Some((News::Update(update), std::mem::take(&mut pending.pressing)));
         }
-        pending.end.take().map(News::End)
+        pending.end.take().map(|end| (News::End(end), false))
     }
 }
 
@@ -159,7 +170,10 @@ impl Ticket {
     /// What is next; nothing follows the end. Dropping the future loses nothing.
     pub async fn next(&mut self) -> News {
         loop {
-            if let Some(news) = self.slot.take() {
+            if let Some((news, pressing)) = self.slot.take() {
+                if pressing {
+                    let _ = self.asks.send(Ask::Taken(self.id));
+                }
                 self.ended |= matches!(news, News::End(_));
                 return news;
             }

@@ -7,7 +7,12 @@ use superfluid_core::wire::{ToDaemon, ToWorker};
 use tokio::io::AsyncWriteExt;
 
 async fn cancelled(fake: &mut crate::fake::Fake, id: JobId) {
-    let heard = fake.hear().await;
+    let heard = loop {
+        match fake.hear().await {
+            ToWorker::Pause { .. } | ToWorker::Resume { .. } => {}
+            heard => break heard,
+        }
+    };
     assert_eq!(heard, ToWorker::Cancel { id });
     fake.say(&ToDaemon::Finished { id, finish: Finish::Cancelled, usage: Usage::default() });
 }

@@ -29,6 +29,7 @@ async fn metrics_are_in_the_form_that_the_scraper_asks_for() {
     let asked = tokio::spawn(ask(rig.address, post("/v1/chat/completions", CHAT)));
     let job = fake.job().await;
     fake.text(job.id, "one");
+    fake.text(job.id, "two");
     fake.finish(job.id);
     assert_eq!(asked.await.unwrap().status, 200);
     let counted = r#"superfluid_decode_tokens_total{model="tiny"} 2"#;
@@ -68,7 +69,6 @@ async fn metrics_count_requests_tokens_and_times() {
         r#"superfluid_requests_total{model="tiny",class="agent",finish="stop"} 1"#,
         r#"superfluid_time_to_first_token_seconds_count{model="tiny",class="agent"} 1"#,
         r#"superfluid_inter_token_seconds_count{model="tiny"} 1"#,
-        r#"superfluid_prefill_tokens_total{model="tiny"} 3"#,
         r#"superfluid_decode_tokens_total{model="tiny"} 2"#,
         r#"superfluid_worker_restarts_total{model="tiny"} 0"#,
         r#"superfluid_model_loaded{model="tiny"} 1"#,
@@ -85,7 +85,9 @@ async fn the_figures_gateways_route_on_are_current() {
         tokio::spawn(ask(rig.address, post("/v1/chat/completions", CHAT)));
         fake.job().await;
     }
-    let stats = Stats { running: 2, waiting: 1, queued: [0, 1, 0], cells: 4096, ..Stats::default() };
+    let stats =
+        Stats { running: 2, waiting: 1, queued: [0, 1, 0], held: 4096, cells: 5000, ..Stats::default() };
+    let stats = Stats { paused: 1, prefilled: [8, 9, 10], ..stats };
     fake.say(&ToDaemon::Stats(Stats { preempted: 4, reused: [5, 6, 7], ..stats }));
     while get(rig.address, "/health").await.json()["running"] != 2 {}
     let text = metrics(&rig).await;
@@ -93,12 +95,39 @@ async fn the_figures_gateways_route_on_are_current() {
         r#"superfluid_requests_running{model="tiny"} 2.0"#,
         r#"superfluid_requests_waiting{model="tiny"} 1.0"#,
         r#"superfluid_kv_cache_usage_ratio{model="tiny"} 0.5"#,
+        r#"superfluid_kv_cells_held{model="tiny"} 4096"#,
+        r#"superfluid_kv_cells_kept{model="tiny"} 904"#,
+        r#"superfluid_requests_paused{model="tiny"} 1"#,
+        r#"superfluid_prefill_tokens_total{model="tiny",work="first"} 8"#,
+        r#"superfluid_prefill_tokens_total{model="tiny",work="again"} 9"#,
+        r#"superfluid_prefill_tokens_total{model="tiny",work="lost"} 10"#,
         r#"superfluid_queue_requests{model="tiny",class="agent"} 1.0"#,
         r#"superfluid_preemptions_total{model="tiny"} 4"#,
         r#"superfluid_cached_tokens_total{model="tiny",tier="disk"} 7"#,
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }
+}
+
+/// A stream that runs for long is seen while it does.
+#[tokio::test]
+async fn tokens_are_counted_as_they_come() {
+    let (rig, mut fake) = start().await;
+    let mut client = Client::open(rig.address).await;
+    client.send(post("/v1/chat/completions", STREAM)).await;
+    let job = fake.job().await;
+    for (count, word) in [(1, "one"), (2, "two")] {
+        fake.text(job.id, word);
+        client.until(word).await;
+        let text = metrics(&rig).await;
+        let line = format!(r#"superfluid_decode_tokens_total{{model="tiny"}} {count}"#);
+        assert!(text.contains(&line), "{line} is not in\n{text}");
+        let line = r#"superfluid_time_to_first_token_seconds_count{model="tiny",class="agent"} 1"#;
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    fake.finish(job.id);
+    client.read_to_end().await;
+    assert!(metrics(&rig).await.contains(r#"superfluid_decode_tokens_total{model="tiny"} 2"#));
 }
 
 #[tokio::test]

@@ -104,6 +104,30 @@ async fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
     assert_eq!(text.matches("data: [DONE]").count(), 1);
 }
 
+/// The worker is told to stop, and to go on once what there was is taken.
+#[tokio::test]
+async fn a_job_whose_client_does_not_read_is_paused() {
+    let (rig, mut fake) = start().await;
+    let mut slow = Client::open(rig.address).await;
+    slow.send(post("/v1/chat/completions", STREAM)).await;
+    let job = fake.job().await;
+    let piece = "0123456789abcdef".repeat(4096);
+    let mut said = 0;
+    // Socket buffers take some, and the daemon what the bound allows; then it is enough.
+    for _ in 0..400 {
+        fake.text(job.id, &piece);
+        said += 1;
+    }
+    assert_eq!(fake.hear().await, ToWorker::Pause { id: job.id });
+    let reading = tokio::spawn(async move { slow.read_to_end().await });
+    assert_eq!(fake.hear().await, ToWorker::Resume { id: job.id });
+    fake.text(job.id, "and the rest");
+    fake.finish(job.id);
+    let text = reading.await.unwrap();
+    assert_eq!(text.matches("0123456789abcdef").count(), said * 4096);
+    assert!(text.contains("and the rest") && text.contains("data: [DONE]\n\n"));
+}
+
 #[tokio::test]
 async fn many_tokens_of_many_jobs_in_one_frame_go_to_their_clients() {
     let (rig, mut fake) = start().await;

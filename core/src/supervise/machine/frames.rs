@@ -69,7 +69,7 @@ impl Supervisor {
         let turn = self.passed || !self.jobs.new_waits();
         if !trying && turn && self.jobs.with_worker() < self.lanes() && !self.jobs.has_unproven() {
             let mut jobs = self.jobs.iter_mut();
-            if let Some(job) = jobs.find(|job| job.place == Place::Held && job.trust == Trust::Suspect) {
+            if let Some(job) = jobs.find(|job| job.could_be_tried()) {
                 job.place = Place::Worker;
                 self.sends.push_back(ToWorker::Submit(job.submit.clone()));
                 self.trial = Some(self.clock.now() + self.config.trial);

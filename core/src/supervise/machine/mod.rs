@@ -1,5 +1,6 @@
 //! One model's worker, from the first spawn to the last exit.
 
+mod backlog;
 mod frames;
 mod lives;
 
@@ -179,9 +180,9 @@ impl Supervisor {
 
     /// What has been counted over all lives.
     pub fn totals(&self) -> Totals {
-        let Stats { preempted, reused, .. } = self.stats;
+        let Stats { preempted, reused, prefilled, .. } = self.stats;
         let before = Totals { restarts: self.life.0.saturating_sub(1), ..self.totals };
-        before + Totals { preempted, reused, ..Totals::default() }
+        before + Totals { preempted, reused, prefilled, ..Totals::default() }
     }
 
     fn lanes(&self) -> usize {

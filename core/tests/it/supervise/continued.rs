@@ -370,6 +370,9 @@ fn a_suspect_that_waits_for_a_lane_holds_no_new_request_up() {
 #[test]
 fn a_long_trial_holds_new_requests_up_for_no_longer_than_is_set() {
     let mut world = World::new();
+    // Nothing else is waited for before the trial is over.
+    world.rig = Rig::new(Config { ping_every: Duration::from_secs(60), ..Config::default() });
+    world.rig.come_up();
     world.submit();
     world.die();
     world.submit();

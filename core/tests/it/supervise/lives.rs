@@ -365,6 +365,7 @@ fn numbers_a_worker_tells_unasked_are_current_and_counts_go_on_over_its_lives() 
     let mut rig = Rig::ready();
     rig.submit(1);
     let stats = Stats { running: 1, preempted: 2, reused: [3, u64::MAX, 0], ..Stats::default() };
+    let stats = Stats { prefilled: [1, 2, 3], ..stats };
     rig.frame(ToDaemon::Stats(stats));
     assert_eq!(rig.sup.stats(), stats);
     rig.exit(killed());
@@ -372,6 +373,7 @@ fn numbers_a_worker_tells_unasked_are_current_and_counts_go_on_over_its_lives() 
     rig.come_up();
     assert_eq!(rig.sup.stats(), Stats::default());
     rig.frame(ToDaemon::Stats(stats));
-    let totals = Totals { restarts: 1, continued: 1, preempted: 4, reused: [6, u64::MAX, 0] };
+    let (reused, prefilled) = ([6, u64::MAX, 0], [2, 4, 6]);
+    let totals = Totals { restarts: 1, continued: 1, preempted: 4, reused, prefilled };
     assert_eq!(rig.sup.totals(), totals);
 }

@@ -1,5 +1,6 @@
 //! The supervisor, case by case and under random deaths.
 
+mod backlog;
 mod continued;
 mod deadlines;
 mod lives;

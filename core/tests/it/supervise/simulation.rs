@@ -162,9 +162,11 @@ fn frame(act: Act) -> Option<ToDaemon> {
         }
         Act::Pong => ToDaemon::Pong { n: 1, stats: Stats::default() },
         Act::Stats => {
-            let (reused, queued) = ([u64::MAX; 3], [u32::MAX; 3]);
-            let (running, waiting, cells) = (u32::MAX, u32::MAX, u32::MAX);
-            ToDaemon::Stats(Stats { running, waiting, cells, steps: 1, queued, preempted: u64::MAX, reused })
+            let most = u32::MAX;
+            let stats =
+                Stats { running: most, waiting: most, cells: most, queued: [most; 3], ..Stats::default() };
+            let [reused, prefilled] = [[u64::MAX; 3]; 2];
+            ToDaemon::Stats(Stats { steps: 1, preempted: u64::MAX, reused, prefilled, ..stats })
         }
         Act::Fatal => ToDaemon::Fatal(superfluid_core::Refusal::new("x", "y")),
         Act::LoadFailed(permanent) => {

@@ -9,12 +9,15 @@ use crate::runtime::Vocabulary;
 use crate::sample::Scratch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 use superfluid_core::sched::{
     Class, Config, Event, Finish, JobId, RowResult, Rows, Scheduler, Step, StepOutcome, Usage, Want,
 };
 use superfluid_core::wire::{JobUpdate, Stats, ToDaemon};
 use superfluid_core::{Instant, Misuse, Refusal};
+
+/// The daemon's numbers are no older while something runs.
+const FRESH: Duration = Duration::from_millis(500);
 
 pub(super) struct Brain {
     scheduler: Scheduler,
@@ -26,8 +29,9 @@ pub(super) struct Brain {
     commands: Vec<ToDevice>,
     /// What the step in flight brought so far, in the order of its rows.
     updates: Vec<JobUpdate>,
-    /// What the daemon was told last.
+    /// What the daemon was told last, and when.
     told: Stats,
+    told_at: Clock,
     draining: bool,
     broken: Option<Refusal>,
 }
@@ -44,6 +48,7 @@ impl Brain {
             commands: Vec::new(),
             updates: Vec::new(),
             told: Stats::default(),
+            told_at: Clock::now(),
             draining: false,
             broken: None,
         }
@@ -76,6 +81,13 @@ impl Brain {
                     self.scheduler.cancel(id, now);
                     self.tell();
                 }
+                ToDevice::Pause(id, pause) => {
+                    let now = self.now();
+                    match pause {
+                        true => self.scheduler.pause(id, now),
+                        false => self.scheduler.resume(id, now),
+                    };
+                }
                 ToDevice::Drain => self.draining = true,
                 ToDevice::Broken(refusal) => self.broken = Some(refusal),
                 // The reader lets no second load through.
@@ -97,13 +109,14 @@ impl Brain {
     pub(super) fn poll_step(&mut self) -> Option<Step> {
         let now = self.now();
         let step = self.scheduler.poll_step(now);
-        // Planning gives lanes away, and a long pass should not hide it.
-        self.tell_stats();
+        // Planning gives lanes away, and a long pass should not hide it. With nothing to run the
+        // numbers stay as they are for long.
+        self.tell_stats(step.is_none());
         step
     }
 
     /// When to look again although nothing happened.
-    pub(super) fn poll_timeout(&self) -> Option<superfluid_core::Duration> {
+    pub(super) fn poll_timeout(&self) -> Option<Duration> {
         self.scheduler.poll_timeout().map(|(at, _)| at.since(self.now()))
     }
 
@@ -193,15 +206,19 @@ impl Brain {
         for end in ends {
             self.send(end);
         }
-        self.tell_stats();
+        self.tell_stats(false);
     }
 
-    /// The daemon is told at once of who has a lane and who waits, and of the rest when it asks.
-    fn tell_stats(&mut self) {
+    /// The daemon is told at once of who has a lane and who waits, and of the rest soon enough for who
+    /// looks each second, or `now`.
+    fn tell_stats(&mut self, now: bool) {
         let stats = self.stats();
         self.shared.gauges.set(stats);
-        if (stats.running, stats.queued) != (self.told.running, self.told.queued) {
+        let jobs = |stats: &Stats| (stats.running, stats.queued, stats.paused);
+        let due = now || jobs(&stats) != jobs(&self.told) || self.told_at.elapsed() >= FRESH;
+        if due && stats != self.told {
             self.told = stats;
+            self.told_at = Clock::now();
             self.send(ToDaemon::Stats(stats));
         }
     }
@@ -221,12 +238,15 @@ impl Brain {
         Stats {
             waiting: queued.iter().sum(),
             running: Class::ALL.iter().map(|class| count(self.scheduler.running(*class))).sum(),
+            paused: count(self.scheduler.paused()),
+            held: self.scheduler.cells_held(),
             cells: self.scheduler.cells_used(),
             steps: self.scheduler.steps(),
             queued,
             preempted: self.scheduler.preempted(),
             // Nothing is kept on disk.
             reused: [device, host, 0],
+            prefilled: self.scheduler.prefilled(),
         }
     }
 

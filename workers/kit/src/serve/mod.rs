@@ -138,7 +138,7 @@ fn live(runtime: &mut dyn Runtime, shared: &Arc<Shared>) -> Ended {
             Some(ToDevice::Load(spec)) => break spec,
             Some(ToDevice::Drain) => return Ended::Drained,
             Some(ToDevice::Broken(refusal)) => return Ended::Failed(refusal),
-            Some(ToDevice::Submit(_) | ToDevice::Cancel(_)) => {}
+            Some(ToDevice::Submit(_) | ToDevice::Cancel(_) | ToDevice::Pause(..)) => {}
             None => return Ended::LinkClosed,
         }
     };

@@ -93,6 +93,8 @@ impl Reader {
             }
             ToWorker::Submit(submit) => self.submit(submit),
             ToWorker::Cancel { id } => self.command(ToDevice::Cancel(id)),
+            ToWorker::Pause { id } => self.command(ToDevice::Pause(id, true)),
+            ToWorker::Resume { id } => self.command(ToDevice::Pause(id, false)),
             ToWorker::Ping { n } => self.answer(ToDaemon::Pong { n, stats: self.shared.gauges.get() }),
             ToWorker::Drain => {
                 self.draining = true;

@@ -16,6 +16,8 @@ pub(super) enum ToDevice {
     Load(LoadSpec),
     Submit(Box<Prepared>),
     Cancel(JobId),
+    /// Run it no further, or (`false`) go on.
+    Pause(JobId, bool),
     Drain,
     /// The link cannot go on.
     Broken(Refusal),

@@ -45,6 +45,39 @@ fn a_resent_prompt_reuses_its_state_and_says_the_same() {
     assert_eq!(usage.cached, usage.prompt - 1);
 }
 
+/// With one lane: the other job is finished while the first is paused, which then says what it would
+/// have said.
+#[test]
+fn a_paused_job_gives_its_lane_up_and_goes_on_where_it_was() {
+    let script = || Script { lanes: 1, ..Script::default() };
+    let alone = Link::ready(script()).ask(endless(0));
+    let mut link = Link::ready(script());
+    link.say(&ToWorker::Submit(endless(0)));
+    link.say(&ToWorker::Pause { id: JobId(0) });
+    link.say(&ToWorker::Submit(job(1, "another", 5)));
+    let mut tokens = Vec::new();
+    loop {
+        match link.hear().unwrap() {
+            ToDaemon::Updates { jobs } => {
+                jobs.into_iter().filter(|job| job.id.0 == 0).for_each(|job| tokens.extend(job.tokens));
+            }
+            ToDaemon::Finished { id: JobId(1), .. } => break,
+            ToDaemon::Accepted { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(tokens.len() < 3000, "it was not paused");
+    link.say(&ToWorker::Resume { id: JobId(0) });
+    let rest = link.hear_out(1).remove(0);
+    tokens.extend(rest.tokens);
+    assert_eq!(tokens, alone.tokens);
+    assert_eq!(rest.end.unwrap().unwrap().1.cached, 0, "no part of its prompt was run twice");
+}
+
+fn endless(id: u64) -> Submit {
+    Submit { ignore_eos: true, ..job(id, "go on and on", 3000) }
+}
+
 #[test]
 fn case_p06_bad_requests_are_refused_alone() {
     let mut link = Link::ready(Script::default());
