@@ -18,6 +18,6 @@ pub mod template;
 
 pub use command::{VERSION, main, main_with};
 pub use primitives::{Batch, BatchRow, Pick, Picked, Primitives, StepError};
-pub use runtime::{Model, Runtime, Vocabulary};
+pub use runtime::{Model, Runtime, Special, SpecialKind, Vocabulary};
 pub use serve::{Ended, serve};
 pub use superfluid_core::capability::{CheckReport, Device};

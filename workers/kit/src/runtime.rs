@@ -9,11 +9,48 @@ use superfluid_core::capability::{CheckReport, Record};
 use superfluid_core::sched::Token;
 use superfluid_core::wire::LoadSpec;
 
+/// A token that tokenizers look for by its spelling before they cut a text into others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Special {
+    /// Its id.
+    pub token: Token,
+    /// How it is spelled.
+    pub text: String,
+    /// Who may write it.
+    pub kind: SpecialKind,
+    /// Whether white space before it goes with it.
+    pub lstrip: bool,
+    /// Whether white space after it goes with it.
+    pub rstrip: bool,
+}
+
+impl Special {
+    /// Whether only a chat template writes it.
+    pub fn is_control(&self) -> bool {
+        self.kind != SpecialKind::Text
+    }
+}
+
+/// Who may write a special token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpecialKind {
+    /// A chat template, and a raw prompt: it is found only where control tokens are parsed.
+    Control,
+    /// A chat template, and a raw prompt: it gives a conversation its structure, and yet the tokenizer
+    /// finds it in any text.
+    Structure,
+    /// Anybody: it is found in any text.
+    Text,
+}
+
 /// A loaded model's vocabulary. Shared by threads: the reader tokenizes while the device runs.
 pub trait Vocabulary: Send + Sync {
     /// Number of tokens; ids lie below it.
     fn size(&self) -> u32;
-    /// Text to tokens. `special` parses control tokens written out in the text (chat templates);
+    /// Tokens that are found in a text by their spelling.
+    fn specials(&self) -> Vec<Special>;
+    /// Text to tokens. `special` parses control tokens written out in the text (chat templates, raw
+    /// prompts);
     /// `bos` adds the begin-of-text token where the model wants one and the text does not have it.
     fn tokenize(&self, text: &str, special: bool, bos: bool) -> Result<Vec<Token>, Refusal>;
     /// The token's bytes; empty for control tokens that print nothing.

@@ -4,13 +4,16 @@ use crate::script::Script;
 use std::collections::BTreeMap;
 use superfluid_core::Refusal;
 use superfluid_core::sched::Token;
-use superfluid_worker_kit::Vocabulary;
+use superfluid_worker_kit::{Special, SpecialKind, Vocabulary};
 
 /// The begin-of-text token, `<s>`.
 pub const BOS: Token = 256;
 
 /// The end-of-text token, `</s>`.
 pub const EOS: Token = 257;
+
+/// Control tokens and their spelling.
+const CONTROL: [(&str, Token); 2] = [("<s>", BOS), ("</s>", EOS)];
 
 /// Text becomes one token a byte; pieces come from replies alone, so that a prompt's text never
 /// depends on them.
@@ -55,6 +58,17 @@ impl Vocabulary for MockVocabulary {
         self.size
     }
 
+    fn specials(&self) -> Vec<Special> {
+        let control = |(text, token): &(&str, Token)| Special {
+            token: *token,
+            text: (*text).into(),
+            kind: SpecialKind::Control,
+            lstrip: false,
+            rstrip: false,
+        };
+        CONTROL.iter().map(control).collect()
+    }
+
     fn tokenize(&self, text: &str, special: bool, bos: bool) -> Result<Vec<Token>, Refusal> {
         let mut tokens = Vec::with_capacity(text.len() + 1);
         if bos && !(special && text.starts_with("<s>")) {
@@ -62,8 +76,7 @@ impl Vocabulary for MockVocabulary {
         }
         let mut rest = text.as_bytes();
         while let Some((&byte, after)) = rest.split_first() {
-            let control = [(&b"<s>"[..], BOS), (&b"</s>"[..], EOS)];
-            let found = control.iter().find(|(name, _)| special && rest.starts_with(name));
+            let found = CONTROL.iter().find(|(name, _)| special && rest.starts_with(name.as_bytes()));
             if let Some((name, token)) = found {
                 tokens.push(*token);
                 rest = &rest[name.len()..];

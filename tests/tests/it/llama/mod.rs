@@ -3,5 +3,6 @@
 mod answers;
 mod given;
 mod refusals;
+mod special;
 mod state;
 mod vocabulary;

@@ -1,7 +1,7 @@
 //! A submitted job made ready for the device: rendered, tokenized, validated.
 
 use crate::runtime::Vocabulary;
-use crate::template::{Conversation, Template, json_size};
+use crate::template::{Conversation, Specials, Template, json_size};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use superfluid_core::Refusal;
@@ -40,6 +40,7 @@ const MARKS: usize = 256;
 /// What preparing takes of the loaded model.
 pub(super) struct Prepare {
     vocabulary: Arc<dyn Vocabulary>,
+    specials: Specials,
     /// A template that does not compile refuses chats, not the load: text still works.
     /// Compiled by the thread that renders, which has the stack for it.
     template: OnceCell<Result<Template, Refusal>>,
@@ -52,7 +53,8 @@ pub(super) struct Prepare {
 impl Prepare {
     pub(super) fn new(vocabulary: Arc<dyn Vocabulary>, source: Option<String>, config: Config) -> Self {
         let (bos, eos) = (vocabulary.bos_text(), vocabulary.eos_text());
-        Self { vocabulary, template: OnceCell::new(), source, config, bos, eos }
+        let specials = Specials::new(vocabulary.specials());
+        Self { vocabulary, specials, template: OnceCell::new(), source, config, bos, eos }
     }
 
     pub(super) fn prepare(&self, submit: Submit) -> Result<Prepared, Refusal> {
@@ -89,16 +91,20 @@ impl Prepare {
     fn prompt(&self, submit: &Submit) -> Result<Vec<Token>, Refusal> {
         match &submit.input {
             Input::Tokens { tokens } => Ok(tokens.clone()),
-            Input::Text { text } => self.tokens(text, false),
+            // Who writes a raw prompt is their own template: control tokens are theirs to write.
+            Input::Text { text } => {
+                self.fits(text, "prompt")?;
+                self.vocabulary.tokenize(text, true, true)
+            }
             Input::Chat { messages, tools, kwargs } => {
                 let Some(source) = &self.source else {
                     return Err(Refusal::new("unsupported_input", "the model has no chat template")
                         .hint("send the prompt as text to /v1/completions")
                         .param("messages"));
                 };
-                let template = self.template.get_or_init(|| Template::compile(source));
+                let template = self.template.get_or_init(|| Template::compile(source, self.specials.list()));
                 let template = template.as_ref().map_err(Clone::clone)?;
-                let text = template.render(Conversation {
+                let rendered = template.render(Conversation {
                     messages,
                     tools,
                     kwargs,
@@ -106,14 +112,15 @@ impl Prepare {
                     eos: &self.eos,
                     now_unix: submit.now_unix,
                 })?;
-                self.tokens(&text, true)
+                self.fits(&rendered.text, "messages")?;
+                self.specials.tokens(&rendered, &*self.vocabulary)
             }
         }
     }
 
     /// A text that is too long whatever its tokens are is not cut into them first: that can take
     /// many seconds, in which nobody else is let in.
-    fn tokens(&self, text: &str, rendered: bool) -> Result<Vec<Token>, Refusal> {
+    fn fits(&self, text: &str, field: &str) -> Result<(), Refusal> {
         let window = self.config.engine.seq_tokens;
         if text.len() as u64 > u64::from(window) * LONGEST {
             let message = format!(
@@ -122,9 +129,9 @@ impl Prepare {
             );
             return Err(Refusal::new(codes::CONTEXT_LENGTH_EXCEEDED, message)
                 .hint("shorten the prompt")
-                .param(if rendered { "messages" } else { "prompt" }));
+                .param(field));
         }
-        self.vocabulary.tokenize(text, rendered, true)
+        Ok(())
     }
 
     fn known<'a>(&self, tokens: impl IntoIterator<Item = &'a Token>, field: &str) -> Result<(), Refusal> {

@@ -13,7 +13,16 @@ pub(super) fn install(environment: &mut Environment<'static>) {
     environment.add_function("raise_exception", |said: String| -> Result<Value, Error> {
         Err(Error::new(ErrorKind::InvalidOperation, "raise_exception").with_source(Raised(said)))
     });
-    environment.add_filter("tojson", tojson);
+}
+
+/// `tojson`, which writes the characters in `kept` as they are.
+pub(super) fn add_tojson(environment: &mut Environment<'static>, kept: Vec<char>) {
+    environment.add_filter(
+        "tojson",
+        move |state: &State, value: &Value, indent: Option<Value>, options: Kwargs| {
+            tojson(state, value, indent, &options, &kept)
+        },
+    );
 }
 
 /// What a template gave to `raise_exception`, where that is why it failed.
@@ -61,9 +70,14 @@ fn method(state: &mut State, value: &Value, name: &str, args: &[Value]) -> Resul
     pycompat::unknown_method_callback(state, value, name, args)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the engine reads arguments off the signature")]
 /// Python's `json.dumps` with `ensure_ascii=False`, which is what `transformers` puts here.
-fn tojson(state: &State, value: &Value, indent: Option<Value>, options: Kwargs) -> Result<Value, Error> {
+fn tojson(
+    state: &State,
+    value: &Value,
+    indent: Option<Value>,
+    options: &Kwargs,
+    kept: &[char],
+) -> Result<Value, Error> {
     let indent = match indent {
         Some(indent) => Some(indent),
         None => options.get::<Option<Value>>("indent")?,
@@ -73,6 +87,7 @@ fn tojson(state: &State, value: &Value, indent: Option<Value>, options: Kwargs) 
         indent: indent.filter(|i| i.kind() == ValueKind::Number).map(usize::try_from).transpose()?,
         separators: separators.and_then(|s| <[String; 2]>::try_from(s).ok()),
         ascii: options.get::<Option<bool>>("ensure_ascii")?.unwrap_or(false),
+        kept,
         sorted: options.get::<Option<bool>>("sort_keys")?.unwrap_or(false),
     };
     options.assert_all_used()?;

@@ -9,16 +9,18 @@ use std::fmt::Write;
 const MAX_DEPTH: usize = 128;
 
 /// The arguments of `json.dumps`.
-pub(super) struct Style {
+pub(super) struct Style<'a> {
     pub(super) indent: Option<usize>,
     /// Between items, and between a key and its value.
     pub(super) separators: Option<[String; 2]>,
     pub(super) ascii: bool,
+    /// Written as they are, `ascii` or not.
+    pub(super) kept: &'a [char],
     pub(super) sorted: bool,
 }
 
 /// `value` as text. The work is charged to the render as it is done.
-pub(super) fn dumps(state: &State, value: &Value, style: &Style) -> Result<String, Error> {
+pub(super) fn dumps(state: &State, value: &Value, style: &Style<'_>) -> Result<String, Error> {
     let plain = if style.indent.is_some() { "," } else { ", " };
     let [item, key] = match &style.separators {
         Some([item, key]) => [item.as_str(), key.as_str()],
@@ -51,7 +53,7 @@ struct Writer<'a> {
     out: String,
     charged: usize,
     state: &'a State<'a, 'a>,
-    style: &'a Style,
+    style: &'a Style<'a>,
     item: &'a str,
     key: &'a str,
 }
@@ -144,6 +146,7 @@ impl Writer<'_> {
                 '\t' => self.out.push_str("\\t"),
                 '\u{8}' => self.out.push_str("\\b"),
                 '\u{c}' => self.out.push_str("\\f"),
+                c if self.style.kept.contains(&c) => self.out.push(c),
                 c if c < ' ' || (self.style.ascii && (!c.is_ascii() || c == '\u{7f}')) => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
                         let _ = write!(self.out, "\\u{unit:04x}");

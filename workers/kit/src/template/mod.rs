@@ -3,15 +3,24 @@
 //! A template comes with a model file, so it is a stranger's program. It reaches nothing but its
 //! input, and size, work, depth and output are bounded: whatever it does ends as a [`Refusal`] of
 //! the one request that used it.
+//!
+//! A conversation's text can't act as a template does: `guard` says how its control tokens are kept
+//! apart, `specials` how what is rendered becomes tokens.
 
 mod functions;
+mod guard;
 mod json;
+mod specials;
 
+use crate::runtime::Special;
+pub use guard::Rendered;
+use guard::{Guard, Marks};
 pub(crate) use json::size as json_size;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, ErrorKind};
 use serde_json::{Map, Value as Json};
+pub use specials::Specials;
 use std::io;
 use superfluid_core::Refusal;
 use superfluid_core::api::codes;
@@ -61,11 +70,13 @@ pub struct Conversation<'a> {
 #[derive(Debug)]
 pub struct Template {
     environment: Environment<'static>,
+    guard: Guard,
 }
 
 impl Template {
-    /// Compiles a template. Refused with `template_error` where it is no Jinja, or too long.
-    pub fn compile(source: &str) -> Result<Self, Refusal> {
+    /// Compiles a template for a vocabulary with these special tokens. Refused with `template_error`
+    /// where it is no Jinja, or too long.
+    pub fn compile(source: &str, specials: &[Special]) -> Result<Self, Refusal> {
         if source.len() > MAX_SOURCE {
             let message =
                 format!("the chat template has {} bytes, at most {MAX_SOURCE} are read", source.len());
@@ -79,7 +90,7 @@ impl Template {
         environment.set_debug(false);
         functions::install(&mut environment);
         environment.add_template_owned(NAME, without_generation_tags(source)).map_err(|e| failed(&e))?;
-        Ok(Self { environment })
+        Ok(Self { environment, guard: Guard::new(source, specials) })
     }
 
     /// The conversation as text for the model, up to where its answer starts.
@@ -87,7 +98,7 @@ impl Template {
     /// Calls' `arguments` are given as objects, as `transformers` documents. Templates that
     /// join them as text fail on those, so a failed render is tried once more with the
     /// client's own strings, and with `""` for content that is null.
-    pub fn render(&self, conversation: Conversation<'_>) -> Result<String, Refusal> {
+    pub fn render(&self, conversation: Conversation<'_>) -> Result<Rendered, Refusal> {
         let parsed: Vec<Json> = conversation.messages.iter().map(with_parsed_arguments).collect();
         self.render_once(conversation, &parsed).or_else(|first| {
             let plain: Vec<Json> = conversation.messages.iter().map(with_empty_for_null).collect();
@@ -98,16 +109,38 @@ impl Template {
         })
     }
 
-    fn render_once(&self, given: Conversation<'_>, messages: &[Json]) -> Result<String, Refusal> {
-        let size = [messages, given.tools].into_iter().flatten().map(json::size).sum::<usize>();
+    fn render_once(&self, given: Conversation<'_>, messages: &[Json]) -> Result<Rendered, Refusal> {
+        let values = messages.iter().chain(given.tools).chain(given.kwargs.values());
+        let marks = self.guard.marks(values)?;
+        let marked = |values: &[Json]| {
+            let mut values = values.to_vec();
+            values.iter_mut().for_each(|value| marks.mark(value));
+            values
+        };
+        let (messages, tools) = (marked(messages), marked(given.tools));
+        let mut kwargs = given.kwargs.clone();
+        kwargs.values_mut().for_each(|value| marks.mark(value));
+        self.run(given, &marks, &messages, &tools, &kwargs).map(|text| marks.unmark(text))
+    }
+
+    fn run(
+        &self,
+        given: Conversation<'_>,
+        marks: &Marks<'_>,
+        messages: &[Json],
+        tools: &[Json],
+        kwargs: &Map<String, Json>,
+    ) -> Result<String, Refusal> {
+        let size = [messages, tools].into_iter().flatten().map(json::size).sum::<usize>();
         let mut environment = self.environment.clone();
         environment.set_fuel(Some(FUEL + size as u64 / FUEL_SHARE));
         let now = given.now_unix;
         environment.add_function("strftime_now", move |format: &str| functions::strftime(format, now));
+        functions::add_tojson(&mut environment, marks.stand_ins());
 
         let mut context = vec![("add_generation_prompt".to_owned(), Value::from(true))];
-        context.extend(given.kwargs.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value)))));
-        let tools = if given.tools.is_empty() { Value::from(()) } else { Value::from(Serde(given.tools)) };
+        context.extend(kwargs.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value)))));
+        let tools = if tools.is_empty() { Value::from(()) } else { Value::from(Serde(tools)) };
         context.extend([
             ("messages".to_owned(), Value::from(Serde(messages))),
             ("tools".to_owned(), tools),

@@ -19,6 +19,8 @@ pub enum LoadMode {
     Serve,
     /// The description alone: no weights are read and no device memory is taken.
     Describe,
+    /// The vocabulary alone, which a file without weights has too.
+    Vocabulary,
 }
 
 /// A model in memory. Immutable from its load to its end, which is what lets threads share it.
@@ -74,6 +76,7 @@ impl LoadedModel {
             // Mapping the file would make buffers of it, which no_alloc forbids by an assertion.
             params.load_mode = LOAD_MODE_NONE;
         }
+        params.vocab_only = u8::from(mode == LoadMode::Vocabulary);
         params.progress_callback = callback as *mut c_void;
         params.progress_callback_user_data = (&raw mut progress).cast();
         // SAFETY: the params have the layout and the defaults this library was found to have, with

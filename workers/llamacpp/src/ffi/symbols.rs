@@ -99,6 +99,7 @@ symbols! {
 
     llama_vocab_type: fn(*const RawVocab) -> c_int;
     llama_vocab_n_tokens: fn(*const RawVocab) -> i32;
+    llama_vocab_get_attr: fn(*const RawVocab, i32) -> c_int;
     llama_vocab_get_text: fn(*const RawVocab, i32) -> *const c_char;
     llama_vocab_is_eog: fn(*const RawVocab, i32) -> bool;
     llama_vocab_bos: fn(*const RawVocab) -> i32;

@@ -11,7 +11,20 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 use superfluid_core::Refusal;
 use superfluid_core::sched::Token;
-use superfluid_worker_kit::Vocabulary;
+use superfluid_worker_kit::{Special, SpecialKind, Vocabulary};
+
+/// `enum llama_token_attr`: what a token is for, and what its spelling takes along.
+mod attr {
+    pub(super) const UNKNOWN: i32 = 1 << 0;
+    pub(super) const CONTROL: i32 = 1 << 3;
+    pub(super) const USER_DEFINED: i32 = 1 << 4;
+    pub(super) const LSTRIP: i32 = 1 << 7;
+    pub(super) const RSTRIP: i32 = 1 << 8;
+}
+
+/// Turns of the Harmony format, which llama.cpp makes user-defined tokens of whatever the file says,
+/// so that replies show them.
+const HARMONY: [&str; 5] = ["<|start|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|end|>"];
 
 /// The vocabulary of a loaded model; keeps the model alive.
 pub struct LlamaVocabulary {
@@ -53,6 +66,22 @@ impl LlamaVocabulary {
         self.special(self.model.library.symbols.llama_vocab_bos)
     }
 
+    /// The token, where llama.cpp finds it by its spelling.
+    fn special_of(&self, token: Token) -> Option<Special> {
+        let id = self.id(token)?;
+        // SAFETY: the id is in the vocabulary.
+        let attr = unsafe { (self.model.library.symbols.llama_vocab_get_attr)(self.raw.as_ptr(), id) };
+        let has = |bits: i32| attr & bits != 0;
+        let kind = if has(attr::CONTROL | attr::UNKNOWN) { SpecialKind::Control } else { SpecialKind::Text };
+        has(attr::CONTROL | attr::UNKNOWN | attr::USER_DEFINED).then(|| Special {
+            token,
+            text: self.text_of(Some(token)),
+            kind,
+            lstrip: has(attr::LSTRIP),
+            rstrip: has(attr::RSTRIP),
+        })
+    }
+
     fn text_of(&self, token: Option<Token>) -> String {
         let Some(id) = token.and_then(|token| self.id(token)) else { return String::new() };
         // SAFETY: the id is in the vocabulary; the text belongs to it and is copied.
@@ -64,6 +93,19 @@ impl LlamaVocabulary {
 impl Vocabulary for LlamaVocabulary {
     fn size(&self) -> u32 {
         self.size
+    }
+
+    fn specials(&self) -> Vec<Special> {
+        let mut specials: Vec<Special> = (0..self.size).filter_map(|token| self.special_of(token)).collect();
+        let named = |name: &&str| specials.iter().any(|special| special.text == **name);
+        if HARMONY[..3].iter().all(named) {
+            for special in &mut specials {
+                if special.kind == SpecialKind::Text && HARMONY.contains(&special.text.as_str()) {
+                    special.kind = SpecialKind::Structure;
+                }
+            }
+        }
+        specials
     }
 
     fn tokenize(&self, text: &str, special: bool, bos: bool) -> Result<Vec<Token>, Refusal> {

@@ -4,4 +4,5 @@ mod contract;
 mod faults;
 mod link;
 mod serve;
+mod special;
 mod text;

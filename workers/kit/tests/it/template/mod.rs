@@ -1,6 +1,8 @@
+mod guard;
 mod hostile;
 mod python;
 mod real;
+mod specials;
 
 use serde_json::{Map, Value, json};
 use superfluid_core::Refusal;
@@ -11,14 +13,15 @@ const NOW: u64 = 1_720_170_187;
 
 fn render_with(source: &str, messages: &Value, tools: &Value, kwargs: &Value) -> Result<String, Refusal> {
     let nothing = Map::new();
-    Template::compile(source)?.render(Conversation {
+    let rendered = Template::compile(source, &[])?.render(Conversation {
         messages: messages.as_array().unwrap(),
         tools: tools.as_array().map(Vec::as_slice).unwrap_or_default(),
         kwargs: kwargs.as_object().unwrap_or(&nothing),
         bos: "<s>",
         eos: "</s>",
         now_unix: NOW,
-    })
+    })?;
+    Ok(rendered.text)
 }
 
 fn render(source: &str, messages: &Value) -> Result<String, Refusal> {
