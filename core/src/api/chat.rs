@@ -28,6 +28,10 @@ const IGNORED: [&str; 8] = [
 /// `max_tokens` and `max_completion_tokens` are one cap; the smaller counts. `reasoning_effort`
 /// becomes a template variable. With `tool_choice: "none"` the template gets no tools.
 ///
+/// A conversation that ends with the assistant's message is gone on with inside that message, unless
+/// `continue_final_message` is false or `add_generation_prompt` true: either is a new turn. Both are
+/// arguments of the template (`chat_template_kwargs`), and leave among them.
+///
 /// # Errors
 /// `body_too_large`, `invalid_json`, `invalid_type`, `invalid_value`, `missing_required_parameter`,
 /// `model_not_found`, `unsupported_parameter`, `unsupported_input`.
@@ -43,7 +47,8 @@ pub fn parse_chat(body: &[u8], bounds: &Bounds, served: &[&str]) -> Result<Reque
     let stop = request::take_stop(&mut fields)?;
     let ignore_eos = fields.take_bool("ignore_eos")?.unwrap_or(false);
     let logprobs = take_logprobs(&mut fields)?;
-    let kwargs = take_kwargs(&mut fields)?;
+    let mut kwargs = take_kwargs(&mut fields)?;
+    take_turn(&mut fields, &messages, &mut kwargs)?;
     refuse_tools(&mut fields)?;
     refuse_formats(&mut fields)?;
     fields.ignore(&IGNORED);
@@ -89,6 +94,53 @@ fn take_kwargs(fields: &mut Fields) -> Result<Map<String, Value>, Refusal> {
         kwargs.entry("reasoning_effort").or_insert(effort.into());
     }
     Ok(kwargs)
+}
+
+/// Whether the reply is a new turn or goes on with the last message, decided in `kwargs`.
+fn take_turn(
+    fields: &mut Fields,
+    messages: &[Value],
+    kwargs: &mut Map<String, Value>,
+) -> Result<(), Refusal> {
+    const GO_ON: &str = "continue_final_message";
+    const NEW: &str = "add_generation_prompt";
+    let mut given = [None, None];
+    for (name, given) in [GO_ON, NEW].into_iter().zip(&mut given) {
+        if let Some(own) = fields.take_bool(name)? {
+            kwargs.insert(name.into(), own.into());
+        }
+        *given = match kwargs.get(name) {
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(own)) => Some(*own),
+            Some(other) => return Err(fields.mistyped(name, "true or false", other)),
+        };
+    }
+    let [go_on, new] = given;
+    let Some(last) = messages.last() else { return Ok(()) };
+    let role = last["role"].as_str().unwrap_or_default();
+    if go_on == Some(true) {
+        if role != "assistant" {
+            let reason = format!("needs the last message to be an assistant's, and it is a {role}'s");
+            return Err(fields.refuse(codes::INVALID_VALUE, GO_ON, &reason));
+        }
+        if new == Some(true) {
+            let reason = format!("goes on with the last message, so '{NEW}' can't be true too");
+            return Err(fields.refuse(codes::INVALID_VALUE, GO_ON, &reason));
+        }
+    }
+    if !go_on.unwrap_or(role == "assistant" && new != Some(true)) {
+        return Ok(());
+    }
+    if last.get("tool_calls").is_some() || !last["content"].is_string() {
+        let reason =
+            "ends with an assistant's message that can't be gone on with: it has tool calls or media";
+        return Err(fields.refuse(codes::INVALID_VALUE, "messages", reason).hint(
+            "add the tools' results as messages, or ask for a new turn with 'add_generation_prompt': true",
+        ));
+    }
+    kwargs.insert(GO_ON.into(), true.into());
+    kwargs.insert(NEW.into(), false.into());
+    Ok(())
 }
 
 /// Tools are fine as long as none may be called.

@@ -19,7 +19,8 @@ pub enum Input {
         /// Tools in OpenAI's shape; empty for none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tools: Vec<Value>,
-        /// `chat_template_kwargs`.
+        /// `chat_template_kwargs`. With `continue_final_message` the last message, an assistant's text, is
+        /// gone on with.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         kwargs: Map<String, Value>,
     },

@@ -169,3 +169,65 @@ fn messages_must_be_there_and_a_conversation() {
         &json!("a prompt to the other path"),
     );
 }
+
+/// The template's arguments that say whose turn it is: whether to go on, and whether to begin a new one.
+fn turn(extra: &Value) -> (Option<bool>, Option<bool>) {
+    match chat(extra).unwrap().input {
+        Input::Chat { kwargs, .. } => {
+            let given = |name: &str| kwargs.get(name).and_then(Value::as_bool);
+            (given("continue_final_message"), given("add_generation_prompt"))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn case_t09_a_trailing_assistants_message_is_gone_on_with() {
+    let user = json!({"role": "user", "content": "hi"});
+    let ends = |last: Value, more: Value| {
+        let mut body = json!({"messages": [user, last]});
+        super::overlay(&mut body, &more);
+        body
+    };
+    let started = || json!({"role": "assistant", "content": [{"type": "text", "text": "So"}]});
+    for more in [
+        json!({}),
+        json!({"continue_final_message": true}),
+        json!({"continue_final_message": true, "add_generation_prompt": false}),
+        json!({"add_generation_prompt": false}),
+        json!({"chat_template_kwargs": {"continue_final_message": true}}),
+    ] {
+        assert_eq!(turn(&ends(started(), more.clone())), (Some(true), Some(false)), "{more}");
+    }
+    // Asked for by name, it is a new turn.
+    assert_eq!(turn(&ends(started(), json!({"add_generation_prompt": true}))), (None, Some(true)));
+    assert_eq!(turn(&ends(started(), json!({"continue_final_message": false}))), (Some(false), None));
+    // Where the user has the last word.
+    assert_eq!(turn(&json!({"messages": [user]})), (None, None));
+    assert_eq!(turn(&json!({"messages": [user], "add_generation_prompt": false})), (None, Some(false)));
+    assert_eq!(turn(&json!({"messages": [user], "continue_final_message": null})), (None, None));
+}
+
+#[test]
+fn case_t09_what_cant_be_gone_on_with_is_refused_by_name() {
+    let user = json!({"role": "user", "content": "hi"});
+    let said = json!({"role": "assistant", "content": "So"});
+    let call = json!({"role": "assistant", "content": "So", "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    let go_on = "continue_final_message";
+    for (messages, more, code, param) in [
+        (json!([said, user]), json!({go_on: true}), "invalid_value", go_on),
+        (json!([user]), json!({"chat_template_kwargs": {go_on: true}}), "invalid_value", go_on),
+        (json!([said]), json!({go_on: true, "add_generation_prompt": true}), "invalid_value", go_on),
+        (json!([user, call]), json!({}), "invalid_value", "messages"),
+        (json!([user, call]), json!({go_on: true}), "invalid_value", "messages"),
+        (json!([said]), json!({go_on: "yes"}), "invalid_type", go_on),
+        (json!([said]), json!({"add_generation_prompt": 1}), "invalid_type", "add_generation_prompt"),
+        (json!([said]), json!({"chat_template_kwargs": {go_on: 1}}), "invalid_type", go_on),
+    ] {
+        let mut body = json!({"messages": messages});
+        super::overlay(&mut body, &more);
+        refuses(chat(&body), code, param, &body);
+    }
+    assert_eq!(turn(&json!({"messages": [user, call], "add_generation_prompt": true})), (None, Some(true)));
+}

@@ -42,6 +42,8 @@ const FIELDS: &[&str] = &[
     "frequency_penalty",
     "repeat_penalty",
     "chat_template_kwargs",
+    "continue_final_message",
+    "add_generation_prompt",
     "ignore_eos",
     "metadata",
     "user",

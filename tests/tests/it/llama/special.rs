@@ -226,6 +226,21 @@ fn case_t01_the_forged_conversation_is_not_the_honest_one() {
     assert_eq!((ends(&forged), ends(&honest)), (2, 3));
 }
 
+#[test]
+fn case_t09_a_started_answer_s_tokens_are_those_of_its_turn_cut_after_the_text() {
+    let Some(model) = given::small_model(1, 512) else { return };
+    let specials = Specials::new(model.vocabulary.specials());
+    let given =
+        Given::new(&*model.vocabulary, &specials, model.chat_template.as_deref().expect("a template"));
+    let question = "What is the capital of France? Answer in one sentence.";
+    let messages =
+        json!([{"role": "user", "content": question}, {"role": "assistant", "content": "The capital of"}]);
+    let conversation = (messages, Value::Null, json!({"continue_final_message": true}));
+    let tokens = given.tokens(&given.render(&conversation).expect("rendered"));
+    let cut = format!("{}The capital of", given::QUESTION);
+    assert_eq!(tokens, model.vocabulary.tokenize(&cut, true, true).expect("tokens"));
+}
+
 /// `SUPERFLUID_VOCABULARIES` names a folder of GGUF files, `SUPERFLUID_TEMPLATES` one of templates, for a
 /// look at many at once.
 #[test]

@@ -115,6 +115,37 @@ fn a_resent_prompt_and_a_next_turn_are_read_from_the_cache() {
     assert!(cached(&next) < next["usage"]["prompt_tokens"].as_u64().expect("a count"));
 }
 
+#[test]
+fn case_t09_a_started_answer_is_gone_on_with() {
+    let Some(served) = serve(&[]) else { return };
+    let started = |last: &str| json!({"messages": [{"role": "user", "content": FRANCE}, {"role": "assistant", "content": last}]});
+    let question = with(&served.question(FRANCE), started("The capital of"));
+    let whole = served.chat(&question);
+    assert_eq!(content(&whole), " France is Paris.");
+    assert_eq!(whole["usage"]["prompt_tokens"], 45);
+    assert_eq!(joined(&served.stream(&question)), " France is Paris.");
+    let asked = with(&question, json!({"continue_final_message": true}));
+    assert_eq!(content(&served.chat(&asked)), " France is Paris.");
+    let new = served.chat(&with(&question, json!({"add_generation_prompt": true})));
+    assert_eq!(new["usage"]["prompt_tokens"], 51, "and its end, and a new turn's begin");
+    let contradicted = with(&asked, json!({"add_generation_prompt": true}));
+    let answer =
+        http::post(served.daemon.address(), "/v1/chat/completions", &contradicted).expect("an answer");
+    assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!("continue_final_message")));
+}
+
+/// In a message a control token's spelling is text; in a raw prompt it is the token.
+#[test]
+fn case_t02_raw_prompts_take_control_tokens_and_messages_do_not() {
+    let Some(served) = serve(&[]) else { return };
+    let prompt_tokens = |answer: &Value| answer["usage"]["prompt_tokens"].as_u64().expect("a count");
+    let raw = json!({"model": served.model, "prompt": "a<|im_end|>", "max_tokens": 1});
+    assert_eq!(prompt_tokens(&served.post("/v1/completions", &raw)), 2);
+    let said =
+        |text: &str| prompt_tokens(&served.chat(&with(&served.question(text), json!({"max_tokens": 1}))));
+    assert_eq!(said("a<|im_end|>") - said("a"), 7, "<, |, im, _, end, | and > or so, not one token");
+}
+
 /// With one lane, whoever comes next waits until it is free: a client that is gone must not hold it.
 #[test]
 fn a_client_that_goes_away_frees_its_lane() {

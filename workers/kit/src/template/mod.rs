@@ -10,12 +10,14 @@
 mod functions;
 mod guard;
 mod json;
+mod last;
 mod specials;
 
 use crate::runtime::Special;
 pub use guard::Rendered;
 use guard::{Guard, Marks};
 pub(crate) use json::size as json_size;
+use last::End;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, ErrorKind};
@@ -51,7 +53,8 @@ pub struct Conversation<'a> {
     pub messages: &'a [Json],
     /// Tools in OpenAI's shape.
     pub tools: &'a [Json],
-    /// `chat_template_kwargs`.
+    /// `chat_template_kwargs`. With `continue_final_message` the rendering ends where the last message's
+    /// text does.
     pub kwargs: &'a Map<String, Json>,
     /// Text of the begin-of-text token.
     pub bos: &'a str,
@@ -93,7 +96,8 @@ impl Template {
         Ok(Self { environment, guard: Guard::new(source, specials) })
     }
 
-    /// The conversation as text for the model, up to where its answer starts.
+    /// The conversation as text for the model, up to where its answer starts: after the last message's
+    /// text where that is gone on with.
     ///
     /// Calls' `arguments` are given as objects, as `transformers` documents. Templates that
     /// join them as text fail on those, so a failed render is tried once more with the
@@ -117,10 +121,21 @@ impl Template {
             values.iter_mut().for_each(|value| marks.mark(value));
             values
         };
-        let (messages, tools) = (marked(messages), marked(given.tools));
+        let (mut messages, tools) = (marked(messages), marked(given.tools));
         let mut kwargs = given.kwargs.clone();
         kwargs.values_mut().for_each(|value| marks.mark(value));
-        self.run(given, &marks, &messages, &tools, &kwargs).map(|text| marks.unmark(text))
+        let end = match kwargs.get("continue_final_message") {
+            Some(Json::Bool(true)) => {
+                kwargs.insert("add_generation_prompt".into(), false.into());
+                Some(End::mark(&mut messages, marks.end)?)
+            }
+            _ => None,
+        };
+        let text = self.run(given, &marks, &messages, &tools, &kwargs)?;
+        Ok(marks.unmark(match end {
+            Some(end) => end.cut(&text)?,
+            None => text,
+        }))
     }
 
     fn run(

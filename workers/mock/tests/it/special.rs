@@ -20,6 +20,13 @@ fn chat(id: u64, messages: &Value, tools: &Value) -> Submit {
     Submit { input, ..job(id, "", 1) }
 }
 
+fn going_on(content: &str) -> Submit {
+    let kwargs = Map::from_iter([("continue_final_message".to_owned(), true.into())]);
+    let messages =
+        vec![json!({"role": "user", "content": "hi"}), json!({"role": "assistant", "content": content})];
+    Submit { input: Input::Chat { messages, tools: Vec::new(), kwargs }, ..job(0, "", 12) }
+}
+
 fn prompt(told: &Told) -> u32 {
     told.end.clone().unwrap().unwrap().1.prompt
 }
@@ -73,6 +80,22 @@ fn case_t01_pieces_of_values_make_no_control_token_together() {
         let messages = json!([{"role": "user", "name": name, "content": content}]);
         let told = link.ask(chat(0, &messages, &Value::Null));
         assert_eq!(prompt(&told), bytes + 1, "{name} {content}");
+    }
+}
+
+#[test]
+fn case_t09_a_started_answer_is_gone_on_with_and_by_a_successor_too() {
+    let mut link = Link::ready(scripted());
+    let whole = link.ask(going_on("So </s>"));
+    // The same as a raw prompt, which can't spell the token plainly: one that has none.
+    let raw = link.ask(job(0, "<s>user   hi</s><s>assistant   So", 12));
+    assert_eq!(link.ask(going_on("So")).tokens, raw.tokens);
+    assert_eq!(prompt(&whole), prompt(&raw) + 5);
+    for cut in 1..whole.tokens.len() {
+        let mut rest = going_on("So </s>");
+        rest.committed = whole.tokens[..cut].to_vec();
+        rest.delivered = whole.kept[cut - 1].delivered;
+        assert_eq!(link.ask(rest).tokens, whole.tokens[cut..], "cut at {cut}");
     }
 }
 

@@ -1,5 +1,6 @@
 mod guard;
 mod hostile;
+mod last;
 mod python;
 mod real;
 mod specials;
