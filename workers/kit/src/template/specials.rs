@@ -69,9 +69,9 @@ impl Specials {
 
         let mut tokens = Vec::new();
         let plain = |start: usize, end: usize, tokens: &mut Vec<Token>| {
-            let inside = cuts.iter().copied().filter(|cut| start < *cut && *cut < end);
+            let inside = cuts.partition_point(|cut| *cut <= start)..cuts.partition_point(|cut| *cut < end);
             let mut from = start;
-            for to in inside.chain([end]).filter(|to| *to > start) {
+            for to in cuts.get(inside).unwrap_or_default().iter().copied().chain([end]) {
                 if from < to {
                     tokens.extend(vocabulary.tokenize(&text[from..to], false, false)?);
                 }
