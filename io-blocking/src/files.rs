@@ -138,6 +138,16 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Gives each of two things the other's name, atomically; `Unsupported` where that can't be.
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(|error| match error {
+        Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => io::ErrorKind::Unsupported.into(),
+        error => error.into(),
+    })
+}
+
 /// An IO error as a fault: what was tried on which file, and the system's words.
 pub(crate) fn fault(what: &str, error: &io::Error) -> Fault {
     use io::ErrorKind;

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use superfluid_core::install::archive::Shape;
 use superfluid_core::install::layout;
 use superfluid_core::install::machine::{
-    Action, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome,
+    self, Action, Entry, EntryKind, Event, Fault, FaultKind, Finished, Listing, Machine, Outcome,
 };
 use superfluid_core::machine::EffectId;
 use superfluid_core::runtime::RuntimeId;
@@ -63,8 +63,25 @@ pub fn run(
     }
 }
 
-/// What is in a runtime's directory; empty where there is none. Takes no lock and changes nothing.
+/// What is in a runtime's directory; empty where there is none. Takes no lock and changes nothing,
+/// unless an install has to be put back that a run which was ended had set aside.
 pub fn look(runtime: RuntimeId, dir: &Path) -> Result<Listing, Refusal> {
+    let listing = read(runtime, dir)?;
+    if !machine::is_torn(&listing) {
+        return Ok(listing);
+    }
+    run(&mut Machine::mend(), runtime, dir, &mut Unheard)?;
+    read(runtime, dir)
+}
+
+/// Nobody hears what happens.
+struct Unheard;
+
+impl Reporter for Unheard {
+    fn event(&mut self, _: &Event) {}
+}
+
+fn read(runtime: RuntimeId, dir: &Path) -> Result<Listing, Refusal> {
     list(runtime, dir).or_else(|error| match error.kind() {
         ErrorKind::NotFound => Ok(Listing::default()),
         _ => Err(fault(&format!("cannot read {}", dir.display()), &error).refusal()),
@@ -173,6 +190,9 @@ impl Installer {
             Action::SyncNames => done(files::sync_names(&self.dir), "bring to the disk", "."),
             Action::Rename { from, to } => {
                 done(files::rename_new(&self.at(from), &self.at(to)), &format!("rename {from} to"), to)
+            }
+            Action::Exchange { one, other } => {
+                done(files::exchange(&self.at(one), &self.at(other)), &format!("exchange {one} and"), other)
             }
             Action::SetLink { link, target } => {
                 let made = self.replace(link, |temporary| std::os::unix::fs::symlink(target, temporary));

@@ -8,6 +8,7 @@ mod processes;
 mod python;
 #[cfg(target_os = "linux")]
 mod releases;
+mod replacing;
 mod resume;
 mod server;
 mod tgz;

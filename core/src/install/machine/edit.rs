@@ -1,4 +1,4 @@
-//! The work of `runtime use` and `runtime remove`.
+//! The work of `runtime use` and `runtime remove`, and of mending what a run that was ended left.
 
 use super::effect::{Action, Listing, Outcome};
 use super::{Finished, Next, default_of, failure, installed, names};
@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 enum What {
     Pin(InstallName),
     Unpin,
+    Mend,
     Remove { name: Option<InstallName>, nonce: String },
 }
 
@@ -37,6 +38,11 @@ impl Edit {
 
     pub(super) const fn unpin() -> Self {
         Self { what: What::Unpin, script: None }
+    }
+
+    /// What a run that was ended left has been seen to once the directory was read.
+    pub(super) const fn mend() -> Self {
+        Self { what: What::Mend, script: None }
     }
 
     pub(super) fn remove(name: Option<InstallName>, nonce: &str) -> Result<Self, Refusal> {
@@ -80,6 +86,7 @@ impl Edit {
                 ));
                 script.point(&installs, Some(name), listing);
             }
+            What::Mend => {}
             What::Unpin => {
                 if listing.pinned.is_some() {
                     let action = Action::Remove { path: layout::PINNED.into() };

@@ -146,6 +146,14 @@ pub enum Action {
         /// Its new name.
         to: String,
     },
+    /// Give each of two things the other's name, atomically; both are there. Fails as `Unsupported`
+    /// where the system or the file system cannot.
+    Exchange {
+        /// One name.
+        one: String,
+        /// The other.
+        other: String,
+    },
     /// Make `link` a symbolic link to `target`, atomically replacing a link that is there.
     SetLink {
         /// The link.
@@ -165,7 +173,10 @@ pub enum Action {
 impl Action {
     /// Whether a failed attempt is certain to have changed nothing.
     pub const fn is_atomic(&self) -> bool {
-        matches!(self, Self::Rename { .. } | Self::SetLink { .. } | Self::SetFile { .. })
+        matches!(
+            self,
+            Self::Rename { .. } | Self::Exchange { .. } | Self::SetLink { .. } | Self::SetFile { .. }
+        )
     }
 }
 

@@ -115,6 +115,11 @@ impl Machine {
         Self::new(Work::Edit(Box::new(Edit::unpin())))
     }
 
+    /// Puts back what a run that was ended had set aside, and removes what it left; see [`is_torn`].
+    pub fn mend() -> Self {
+        Self::new(Work::Edit(Box::new(Edit::mend())))
+    }
+
     /// Removes one install, or all of them; a removed default moves to the next-ranked. `nonce`
     /// makes names unique: letters, digits and dashes.
     pub fn remove(name: Option<InstallName>, nonce: &str) -> Result<Self, Refusal> {
@@ -355,6 +360,9 @@ impl Machine {
         }
         let refusal = match &mut self.work {
             Work::Install(install) => {
+                if let Some(Next::Act(action, inverse)) = install.instead(action, fault) {
+                    return self.ask(action, inverse);
+                }
                 if let Some(again) = install.retry(action, fault, &mut self.events) {
                     // What takes the first attempt back takes this one back too.
                     return self.ask(again, None);
@@ -427,6 +435,15 @@ fn fits(action: &Action, outcome: &Outcome) -> bool {
         ) => false,
         (_, outcome) => *outcome == Outcome::Done,
     }
+}
+
+/// Whether an install is missing at its name because a run that replaced it was ended between two
+/// renames. It is whole, and [`Machine::mend`] puts it back: to be done before anything is made of the
+/// listing.
+pub fn is_torn(listing: &Listing) -> bool {
+    let there = |name: &str| listing.entries.iter().any(|entry| entry.name == name);
+    let aside = listing.entries.iter().filter_map(|entry| names::aside_of(&entry.name));
+    aside.into_iter().any(|home| InstallName::new(home).is_ok() && !there(home))
 }
 
 /// Installs of a listing, as ranking takes them. One without a readable manifest or without its

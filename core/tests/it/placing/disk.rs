@@ -26,6 +26,8 @@ pub(crate) struct Disk {
     /// Who uses what.
     pub(crate) leases: Vec<Lease>,
     pub(crate) stale: Vec<String>,
+    /// It can't exchange two names.
+    pub(crate) plain: bool,
 }
 
 /// A digest that depends on the name alone.
@@ -156,6 +158,14 @@ impl Disk {
             Action::Write { path, text } => self.new_node(path, Node::File(text.clone()))?,
             Action::SyncTree { .. } | Action::SyncNames => {}
             Action::Rename { from, to } => self.rename(from, to)?,
+            Action::Exchange { .. } if self.plain => {
+                return Err(Fault::new(FaultKind::Unsupported, "it cannot exchange names"));
+            }
+            Action::Exchange { one, other } => {
+                self.rename(one, ".between")?;
+                self.rename(other, one)?;
+                self.rename(".between", other)?;
+            }
             Action::SetLink { link, target } => {
                 self.remove(link);
                 self.new_node(link, Node::Link(target.clone()))?;

@@ -92,13 +92,20 @@ fn row_b5_a_repair_that_fails_puts_the_old_one_back() {
         .result
         .expect_err("the check fails");
     assert_eq!(disk, start);
-    // It fails after the old one was set aside.
+    // It fails where the old one has to make room, and after it was set aside.
     let all = |_: &str| report(&["cuda"]);
-    let done = drive(machine("b1", "cuda", Purpose::Repair), &mut disk, &all, &mut |effect| {
-        let place = matches!(&effect.action, Action::Rename { to, .. } if to == "b1-cuda")
-            && effect.inverse.is_some();
-        place.then(|| Outcome::Failed(Fault::new(FaultKind::Other, "x: an input/output error")))
-    });
-    done.result.expect_err("the rename fails");
-    assert_eq!(disk, start);
+    for plain in [false, true] {
+        start.plain = plain;
+        let mut disk = start.clone();
+        let done = drive(machine("b1", "cuda", Purpose::Repair), &mut disk, &all, &mut |effect| {
+            let place = match &effect.action {
+                Action::Exchange { .. } => !plain,
+                Action::Rename { to, .. } => to == "b1-cuda" && effect.inverse.is_some(),
+                _ => false,
+            };
+            place.then(|| Outcome::Failed(Fault::new(FaultKind::Other, "x: an input/output error")))
+        });
+        done.result.expect_err("the new one can't be placed");
+        assert_eq!(disk, start);
+    }
 }

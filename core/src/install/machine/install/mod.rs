@@ -40,6 +40,7 @@ enum Step {
     Inventory,
     Manifest,
     Sync,
+    Exchange,
     Aside,
     Place,
     Names,
@@ -193,19 +194,12 @@ impl Install {
                 Ok(Next::Act(Action::SyncTree { path: self.tree() }, None))
             }
             (Step::Sync, _) => {
-                let name = self.plan().name.clone();
-                if listing.entries.iter().any(|entry| entry.name == name.as_str()) {
-                    self.aside = true;
-                    self.step = Step::Aside;
-                    return Ok(undoable(Action::Rename {
-                        from: name.as_str().into(),
-                        to: names::aside(name.as_str()),
-                    }));
-                }
-                Ok(self.place())
+                let name = self.plan().name.as_str();
+                let taken = listing.entries.iter().any(|entry| entry.name == name);
+                Ok(if taken { self.exchange() } else { self.place() })
             }
             (Step::Aside, _) => Ok(self.place()),
-            (Step::Place, _) => {
+            (Step::Place | Step::Exchange, _) => {
                 self.step = Step::Names;
                 Ok(Next::Act(Action::SyncNames, None))
             }
@@ -307,6 +301,7 @@ fn undoable(action: Action) -> Next {
             Action::Remove { path: into.clone() }
         }
         Action::Rename { from, to } => Action::Rename { from: to.clone(), to: from.clone() },
+        Action::Exchange { .. } => action.clone(),
         _ => return Next::Act(action, None),
     };
     Next::Act(action, Some(inverse))

@@ -1,7 +1,7 @@
 //! Placing what is staged, and setting the default.
 
 use super::{Install, Purpose, Step, undoable};
-use crate::install::machine::effect::{Action, Listing};
+use crate::install::machine::effect::{Action, Fault, FaultKind, Listing};
 use crate::install::machine::{Next, default_of, edit, installed, names};
 use crate::install::{Installed, Manifest, layout};
 use alloc::format;
@@ -26,6 +26,25 @@ impl Install {
         self.finished.installed = Some(self.plan().name.clone());
         // A run that was killed after it placed the install may not have set the default.
         self.point(listing)
+    }
+
+    /// Puts what is staged in the place of what has its name: there is an install of that name at every
+    /// moment. What was there before goes with the stage.
+    pub(super) fn exchange(&mut self) -> Next {
+        self.step = Step::Exchange;
+        undoable(Action::Exchange { one: self.tree(), other: self.plan().name.as_str().into() })
+    }
+
+    /// What is done where an effect cannot be: without an exchange the old one is set aside, and comes
+    /// back with the next command should this one end before the new one is placed.
+    pub(in crate::install::machine) fn instead(&mut self, action: &Action, fault: &Fault) -> Option<Next> {
+        if !matches!(action, Action::Exchange { .. }) || fault.kind != FaultKind::Unsupported {
+            return None;
+        }
+        self.aside = true;
+        self.step = Step::Aside;
+        let name = self.plan().name.as_str();
+        Some(undoable(Action::Rename { from: name.into(), to: names::aside(name) }))
     }
 
     pub(super) fn place(&mut self) -> Next {
